@@ -93,7 +93,7 @@ enum {
 	X(QUERY_PD,      query_pd,      pd,       HANDLE,                    SURE_RECORD(msg_pd_state),  0, FIRST,       SAME) \
 	X(QUERY_MR,      query_mr,      mr,       HANDLE,                    SURE_RECORD(msg_mr_state),  0, FIRST,       SAME) \
 	X(QUERY_CQ,      query_cq,      cq,       HANDLE,                    SURE_RECORD(msg_cq_state),  0, FIRST,       SAME) \
-	/* without new memory; new STag */ \
+	/* without new memory; new STag, unless SAME_KEY */ \
 	X(REREG_MR,      rereg_mr,      mr,       RECORD(msg_rereg_mr),      RECORD(msg_mr),             0, FIRST,       SAME) \
 	/* request: memfd, the new memory; new STag */ \
 	X(REMAP_MR,      remap_mr,      mr,       RECORD_FD(msg_rereg_mr),   RECORD(msg_mr),             0, FIRST,       SAME) \

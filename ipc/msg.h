@@ -161,7 +161,12 @@ struct msg_mr {
 };
 
 /* Values of enum ddp_rereg. */
-enum { MSG_REREG_TRANSLATION = 1, MSG_REREG_PD = 2, MSG_REREG_ACCESS = 4 };
+enum {
+	MSG_REREG_TRANSLATION = 1,
+	MSG_REREG_PD = 2,
+	MSG_REREG_ACCESS = 4,
+	MSG_REREG_SAME_KEY = 8, /* the STag stays */
+};
 
 struct msg_rereg_mr {
 	struct msg_hdr hdr;

@@ -18,12 +18,13 @@
 
 enum {
 	WRITES = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_ATOMIC,
-	REREGS = DDP_REREG_TRANSLATION | DDP_REREG_PD | DDP_REREG_ACCESS,
+	REREGS = DDP_REREG_TRANSLATION | DDP_REREG_PD | DDP_REREG_ACCESS | DDP_REREG_SAME_KEY,
 };
 
 _Static_assert((int)DDP_REREG_TRANSLATION == MSG_REREG_TRANSLATION &&
 		       (int)DDP_REREG_PD == MSG_REREG_PD &&
-		       (int)DDP_REREG_ACCESS == MSG_REREG_ACCESS,
+		       (int)DDP_REREG_ACCESS == MSG_REREG_ACCESS &&
+		       (int)DDP_REREG_SAME_KEY == MSG_REREG_SAME_KEY,
 	       "changes keep their bits");
 
 /* The part of a memfd to register, and how its memory is shared. */

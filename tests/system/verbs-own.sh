@@ -26,6 +26,8 @@ run() {
 
 run verbs_objects
 run verbs_states
+run verbs_words
+! grep -q ddpverbs: "$tmp/verbs_words.log" || fail "verbs_words: $(grep ddpverbs: "$tmp/verbs_words.log")"
 run verbs_access "$a" "$b"
 run verbs_enhanced
 run verbs_cm "$a" "$b"
@@ -34,6 +36,14 @@ run verbs_fork
 run verbs_dl
 DDPVERBS_IWARP=1 run verbs_cm "$a" "$b"
 DDPVERBS_IWARP=1 run verbs_states
+
+# Names of values are those of the libraries that this one stands for.
+names=(/usr/bin/python3 "$top_srcdir/tests/system/verbs_names.py")
+if "${names[@]}" >"$tmp/names" 2>/dev/null; then
+	"${on_both[@]}" "${names[@]}" >"$tmp/own_names" || fail 'verbs_names.py'
+	diff "$tmp/names" "$tmp/own_names" || fail 'names of values differ from those of libibverbs'
+	echo 'names of values are those of libibverbs'
+fi
 
 # Programs that end at any point; the children of some live on, and hold nothing in the daemons either.
 background ends "${on_both[@]}" "$bin/tests/system/verbs_ends" "$a"

@@ -366,7 +366,7 @@ static void refused(void)
 	struct rdma_cm_id *id;
 	struct rdma_cm_event *ev;
 
-	VERB(rdma_create_id(clients, &id, NULL, RDMA_PS_UDP) == -1 && errno == EPROTONOSUPPORT);
+	VERB(rdma_create_id(clients, &id, NULL, RDMA_PS_UDP) == -1 && errno == EOPNOTSUPP);
 	VERB(rdma_create_id(clients, &id, NULL, RDMA_PS_TCP) == 0);
 	VERB(rdma_bind_addr(id, (struct sockaddr *)&absent) == -1 && errno == EADDRNOTAVAIL);
 	VERB(rdma_connect(id, NULL) == -1 && errno == EINVAL);

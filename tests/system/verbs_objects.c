@@ -356,7 +356,7 @@ static void refused(void)
 	VERB(!ibv_create_cq(a.ctx, 1, NULL, NULL, 5) && errno == EINVAL);
 	VERB(ibv_query_port(a.ctx, 2, &port) == EINVAL);
 	VERB(!ibv_import_pd(a.ctx, 1) && errno == EOPNOTSUPP);
-	VERB(!ibv_alloc_td(a.ctx, &(struct ibv_td_init_attr){0}) && errno == EOPNOTSUPP);
+	VERB(!ibv_alloc_dm(a.ctx, &(struct ibv_alloc_dm_attr){0}) && errno == EOPNOTSUPP);
 	pair_open(&p, &a, &b);
 	VERB(post(&p, 0, &wr, &sge) == EOPNOTSUPP);
 	VERB(ibv_dealloc_pd(a.pd) == EBUSY);

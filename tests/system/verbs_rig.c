@@ -113,6 +113,12 @@ static void to_init(struct ibv_qp *qp)
 	     0);
 }
 
+/* Attributes that unreliable connections do not have. */
+static int of_rc(const struct ibv_qp *qp, int mask)
+{
+	return qp->qp_type == IBV_QPT_RC ? mask : 0;
+}
+
 static void to_rtr(struct ibv_qp *qp, uint32_t peer, const union ibv_gid *gid)
 {
 	struct ibv_qp_attr attr = {
@@ -124,10 +130,10 @@ static void to_rtr(struct ibv_qp *qp, uint32_t peer, const union ibv_gid *gid)
 		.ah_attr = {.is_global = 1, .port_num = 1, .grh = {.dgid = *gid, .hop_limit = 1}},
 	};
 
-	VERB(ibv_modify_qp(qp, &attr,
-			   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				   IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				   IBV_QP_MIN_RNR_TIMER) == 0);
+	VERB(ibv_modify_qp(
+		     qp, &attr,
+		     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			     of_rc(qp, IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)) == 0);
 }
 
 static void to_rts(struct ibv_qp *qp)
@@ -141,8 +147,9 @@ static void to_rts(struct ibv_qp *qp)
 	};
 
 	VERB(ibv_modify_qp(qp, &attr,
-			   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0);
+			   IBV_QP_STATE | IBV_QP_SQ_PSN |
+				   of_rc(qp, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+						     IBV_QP_MAX_QP_RD_ATOMIC)) == 0);
 }
 
 void pair_connect(struct pair *p)

@@ -77,6 +77,14 @@ int error_unsupported(const char *call, const char *why, int err)
 	return err;
 }
 
+int error_probed(const char *call, const char *why, int err)
+{
+	if (debug())
+		error_once(call, why);
+	errno = err;
+	return err;
+}
+
 int error_of_call(const char *call, int ret)
 {
 	if (ret == -ECHILD)

@@ -14,6 +14,9 @@
  * literals. */
 int error_unsupported(const char *call, const char *why, int err);
 
+/* The same, for what libraries try by design: the sentence is printed with DDPVERBS_DEBUG alone. */
+int error_probed(const char *call, const char *why, int err);
+
 /* A call of libddpclient returned ret, a negative errno value. Sets errno to its positive value and
  * returns that. Prints a sentence, once per process and call, if the object belongs to the parent.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of values, and rates: for programs that are linked with this library alone. */
+/* Names of values, in the words of libibverbs and librdmacm, which scripts look for, and rates. */
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -13,10 +13,13 @@ static const char *name_of(const char *const *names, unsigned n, unsigned value)
 const char *ibv_node_type_str(enum ibv_node_type type)
 {
 	static const char *const names[] = {
-		[IBV_NODE_CA] = "channel adapter",
-		[IBV_NODE_SWITCH] = "switch",
-		[IBV_NODE_ROUTER] = "router",
+		[IBV_NODE_CA] = "InfiniBand channel adapter",
+		[IBV_NODE_SWITCH] = "InfiniBand switch",
+		[IBV_NODE_ROUTER] = "InfiniBand router",
 		[IBV_NODE_RNIC] = "iWARP NIC",
+		[IBV_NODE_USNIC] = "usNIC",
+		[IBV_NODE_USNIC_UDP] = "usNIC UDP",
+		[IBV_NODE_UNSPECIFIED] = "unspecified",
 	};
 
 	return name_of(names, COUNT(names), (unsigned)type);
@@ -25,9 +28,12 @@ const char *ibv_node_type_str(enum ibv_node_type type)
 const char *ibv_port_state_str(enum ibv_port_state state)
 {
 	static const char *const names[] = {
-		[IBV_PORT_NOP] = "NOP",       [IBV_PORT_DOWN] = "DOWN",
-		[IBV_PORT_INIT] = "INIT",     [IBV_PORT_ARMED] = "ARMED",
-		[IBV_PORT_ACTIVE] = "ACTIVE", [IBV_PORT_ACTIVE_DEFER] = "ACTIVE_DEFER",
+		[IBV_PORT_NOP] = "no state change (NOP)",
+		[IBV_PORT_DOWN] = "down",
+		[IBV_PORT_INIT] = "init",
+		[IBV_PORT_ARMED] = "armed",
+		[IBV_PORT_ACTIVE] = "active",
+		[IBV_PORT_ACTIVE_DEFER] = "active defer",
 	};
 
 	return name_of(names, COUNT(names), (unsigned)state);
@@ -36,26 +42,26 @@ const char *ibv_port_state_str(enum ibv_port_state state)
 const char *ibv_event_type_str(enum ibv_event_type event)
 {
 	static const char *const names[] = {
-		[IBV_EVENT_CQ_ERR] = "error of a completion queue",
-		[IBV_EVENT_QP_FATAL] = "fatal error of a queue pair",
-		[IBV_EVENT_QP_REQ_ERR] = "invalid request",
-		[IBV_EVENT_QP_ACCESS_ERR] = "access violation",
+		[IBV_EVENT_CQ_ERR] = "CQ error",
+		[IBV_EVENT_QP_FATAL] = "local work queue catastrophic error",
+		[IBV_EVENT_QP_REQ_ERR] = "invalid request local work queue error",
+		[IBV_EVENT_QP_ACCESS_ERR] = "local access violation work queue error",
 		[IBV_EVENT_COMM_EST] = "communication established",
 		[IBV_EVENT_SQ_DRAINED] = "send queue drained",
 		[IBV_EVENT_PATH_MIG] = "path migrated",
-		[IBV_EVENT_PATH_MIG_ERR] = "path did not migrate",
-		[IBV_EVENT_DEVICE_FATAL] = "fatal error of the device",
+		[IBV_EVENT_PATH_MIG_ERR] = "path migration request error",
+		[IBV_EVENT_DEVICE_FATAL] = "local catastrophic error",
 		[IBV_EVENT_PORT_ACTIVE] = "port active",
-		[IBV_EVENT_PORT_ERR] = "port down",
-		[IBV_EVENT_LID_CHANGE] = "other LID",
-		[IBV_EVENT_PKEY_CHANGE] = "other partition keys",
-		[IBV_EVENT_SM_CHANGE] = "other subnet manager",
-		[IBV_EVENT_SRQ_ERR] = "error of a shared receive queue",
-		[IBV_EVENT_SRQ_LIMIT_REACHED] = "limit of a shared receive queue",
-		[IBV_EVENT_QP_LAST_WQE_REACHED] = "last receive taken",
-		[IBV_EVENT_CLIENT_REREGISTER] = "registration requested",
-		[IBV_EVENT_GID_CHANGE] = "other GIDs",
-		[IBV_EVENT_WQ_FATAL] = "fatal error of a work queue",
+		[IBV_EVENT_PORT_ERR] = "port error",
+		[IBV_EVENT_LID_CHANGE] = "LID change",
+		[IBV_EVENT_PKEY_CHANGE] = "P_Key change",
+		[IBV_EVENT_SM_CHANGE] = "SM change",
+		[IBV_EVENT_SRQ_ERR] = "SRQ catastrophic error",
+		[IBV_EVENT_SRQ_LIMIT_REACHED] = "SRQ limit reached",
+		[IBV_EVENT_QP_LAST_WQE_REACHED] = "last WQE reached",
+		[IBV_EVENT_CLIENT_REREGISTER] = "client reregistration",
+		[IBV_EVENT_GID_CHANGE] = "GID table change",
+		[IBV_EVENT_WQ_FATAL] = "WQ fatal",
 	};
 
 	return name_of(names, COUNT(names), (unsigned)event);
@@ -66,28 +72,28 @@ const char *ibv_wc_status_str(enum ibv_wc_status status)
 	static const char *const names[] = {
 		[IBV_WC_SUCCESS] = "success",
 		[IBV_WC_LOC_LEN_ERR] = "local length error",
-		[IBV_WC_LOC_QP_OP_ERR] = "local operation error",
-		[IBV_WC_LOC_EEC_OP_ERR] = "local EE operation error",
+		[IBV_WC_LOC_QP_OP_ERR] = "local QP operation error",
+		[IBV_WC_LOC_EEC_OP_ERR] = "local EE context operation error",
 		[IBV_WC_LOC_PROT_ERR] = "local protection error",
-		[IBV_WC_WR_FLUSH_ERR] = "flushed",
-		[IBV_WC_MW_BIND_ERR] = "window bind error",
-		[IBV_WC_BAD_RESP_ERR] = "bad response",
+		[IBV_WC_WR_FLUSH_ERR] = "Work Request Flushed Error",
+		[IBV_WC_MW_BIND_ERR] = "memory management operation error",
+		[IBV_WC_BAD_RESP_ERR] = "bad response error",
 		[IBV_WC_LOC_ACCESS_ERR] = "local access error",
-		[IBV_WC_REM_INV_REQ_ERR] = "invalid request at the peer",
-		[IBV_WC_REM_ACCESS_ERR] = "access error at the peer",
-		[IBV_WC_REM_OP_ERR] = "operation error at the peer",
-		[IBV_WC_RETRY_EXC_ERR] = "too many retries",
-		[IBV_WC_RNR_RETRY_EXC_ERR] = "no receive at the peer",
-		[IBV_WC_LOC_RDD_VIOL_ERR] = "local RDD violation",
-		[IBV_WC_REM_INV_RD_REQ_ERR] = "invalid RD request at the peer",
-		[IBV_WC_REM_ABORT_ERR] = "aborted by the peer",
-		[IBV_WC_INV_EECN_ERR] = "invalid EE number",
-		[IBV_WC_INV_EEC_STATE_ERR] = "invalid EE state",
+		[IBV_WC_REM_INV_REQ_ERR] = "remote invalid request error",
+		[IBV_WC_REM_ACCESS_ERR] = "remote access error",
+		[IBV_WC_REM_OP_ERR] = "remote operation error",
+		[IBV_WC_RETRY_EXC_ERR] = "transport retry counter exceeded",
+		[IBV_WC_RNR_RETRY_EXC_ERR] = "RNR retry counter exceeded",
+		[IBV_WC_LOC_RDD_VIOL_ERR] = "local RDD violation error",
+		[IBV_WC_REM_INV_RD_REQ_ERR] = "remote invalid RD request",
+		[IBV_WC_REM_ABORT_ERR] = "aborted error",
+		[IBV_WC_INV_EECN_ERR] = "invalid EE context number",
+		[IBV_WC_INV_EEC_STATE_ERR] = "invalid EE context state",
 		[IBV_WC_FATAL_ERR] = "fatal error",
-		[IBV_WC_RESP_TIMEOUT_ERR] = "response timed out",
-		[IBV_WC_GENERAL_ERR] = "other error",
-		[IBV_WC_TM_ERR] = "tag matching error",
-		[IBV_WC_TM_RNDV_INCOMPLETE] = "rendezvous incomplete",
+		[IBV_WC_RESP_TIMEOUT_ERR] = "response timeout error",
+		[IBV_WC_GENERAL_ERR] = "general error",
+		[IBV_WC_TM_ERR] = "TM error",
+		[IBV_WC_TM_RNDV_INCOMPLETE] = "TM software rendezvous",
 	};
 
 	return name_of(names, COUNT(names), (unsigned)status);
@@ -108,7 +114,7 @@ const char *rdma_event_str(enum rdma_cm_event_type event)
 		EVENT(RDMA_CM_EVENT_ADDR_CHANGE),     EVENT(RDMA_CM_EVENT_TIMEWAIT_EXIT),
 	};
 
-	return name_of(names, COUNT(names), (unsigned)event);
+	return (unsigned)event < COUNT(names) ? names[event] : "UNKNOWN EVENT";
 }
 
 /* ---- rates ---- */

@@ -29,9 +29,9 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **ret, 
 	struct cm_id *id;
 
 	if (ps != RDMA_PS_TCP && ps != RDMA_PS_IB)
-		return cm_fail(error_unsupported("rdma_create_id",
-						 "only RDMA_PS_TCP and RDMA_PS_IB are supported",
-						 EPROTONOSUPPORT));
+		return cm_fail(error_probed("rdma_create_id",
+					    "only RDMA_PS_TCP and RDMA_PS_IB are supported",
+					    EOPNOTSUPP));
 	if (!channel)
 		own = rdma_create_event_channel();
 	if (!channel && !own)

@@ -85,9 +85,9 @@ static struct host *host_of(const struct sockaddr_storage *a)
 	h = addr_is_any(a) ? host_at(0) : host_with(a);
 	if (h)
 		return h;
-	error_once("rdma_bind_addr", "no daemon has this address: see the key 'listen' in "
-				     "ddpsctpd.yaml(5)");
-	errno = EADDRNOTAVAIL;
+	error_probed("rdma_bind_addr",
+		     "no daemon has this address: see the key 'listen' in ddpsctpd.yaml(5)",
+		     EADDRNOTAVAIL);
 	return NULL;
 }
 

@@ -104,6 +104,8 @@ int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 						 "only the attributes PD and SEND_OPS_FLAGS are "
 						 "supported",
 						 EOPNOTSUPP));
+	if (attr->comp_mask & send_ops && wr_check_ops(attr->send_ops_flags))
+		return -1;
 	r = rdma_create_qp(id, pd, (struct ibv_qp_init_attr *)attr);
 	if (r == 0 && attr->comp_mask & send_ops && wr_enable(qp_of(id->qp))) {
 		rdma_destroy_qp(id);

@@ -113,8 +113,8 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq
 	struct cq *c;
 
 	if (attr->wc_flags & ~offered) {
-		error_unsupported("ibv_create_cq_ex",
-				  "VLAN, flow tag and tag matching are not supported", EOPNOTSUPP);
+		error_probed("ibv_create_cq_ex",
+			     "VLAN, flow tag and tag matching are not supported", EOPNOTSUPP);
 		return NULL;
 	}
 	if (attr->cqe == 0 || attr->comp_vector >= (uint32_t)context->num_comp_vectors) {

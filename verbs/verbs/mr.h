@@ -9,11 +9,14 @@
 struct pd {
 	struct ibv_pd ibv;
 	struct ddp_pd *ddp;
+	struct pd *of;  /* a parent domain: that it was made of; NULL: none */
+	unsigned users; /* parent domains made of it; guarded by the context's mutex */
 };
 
 struct mr {
 	struct ibv_mr ibv;
 	struct ddp_mr *ddp;
+	unsigned access; /* a set of IBV_ACCESS_ */
 };
 
 static inline struct ddp_pd *pd_ddp(struct ibv_pd *pd)
@@ -23,5 +26,11 @@ static inline struct ddp_pd *pd_ddp(struct ibv_pd *pd)
 
 /* Converts a set of IBV_ACCESS_ to DDP_ACCESS_, without the hints. */
 unsigned mr_access(unsigned access);
+
+/* The same for a window: the local right is that of its region. */
+static inline unsigned mr_window_access(unsigned access)
+{
+	return mr_access(access & ~(unsigned)IBV_ACCESS_LOCAL_WRITE);
+}
 
 #endif

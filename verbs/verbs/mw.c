@@ -22,10 +22,16 @@ struct ddp_mw *mw_ddp(struct ibv_mw *mw)
 
 static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
-	struct mw *mw = calloc(1, sizeof(*mw));
+	struct mw *mw;
 	enum ddp_mw_type t = type == IBV_MW_TYPE_1 ? DDP_MW_TYPE_1 : DDP_MW_TYPE_2;
-	int r = mw ? ddp_alloc_mw(pd_ddp(pd), t, &mw->ddp) : -ENOMEM;
+	int r;
 
+	if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) {
+		errno = EINVAL;
+		return NULL;
+	}
+	mw = calloc(1, sizeof(*mw));
+	r = mw ? ddp_alloc_mw(pd_ddp(pd), t, &mw->ddp) : -ENOMEM;
 	if (r) {
 		free(mw);
 		error_of_call("ibv_alloc_mw", r);
@@ -59,7 +65,8 @@ static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 		.qp_num = qp->qp_num,
 	};
 	struct ddp_mr *mr = b->mr && b->length > 0 ? ((struct mr *)b->mr)->ddp : NULL;
-	int r = ddp_bind_mw(mw_ddp(mw), mr, b->addr, b->length, mr_access(b->mw_access_flags));
+	int r = ddp_bind_mw(mw_ddp(mw), mr, b->addr, b->length,
+			    mr_window_access(b->mw_access_flags));
 
 	if (r)
 		return error_of_call("ibv_bind_mw", r);

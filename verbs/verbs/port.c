@@ -13,6 +13,7 @@
 
 enum {
 	PORT = 1,
+	PORTS = 1,
 	GIDS = 1,
 	WIDTH_4X = 2,
 	SPEED_25G = 32,
@@ -59,7 +60,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 				    IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_PORT_ACTIVE_EVENT,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 15,
-		.phys_port_cnt = 1,
+		.phys_port_cnt = PORTS,
 	};
 
 	strncpy(a.fw_ver, h->caps.version, sizeof(a.fw_ver) - 1);
@@ -69,7 +70,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	return 0;
 }
 
-/* Members of a newer header stay 0: not supported. */
+/* Other members stay 0: not supported. */
 static int query_device_ex(struct ibv_context *context,
 			   const struct ibv_query_device_ex_input *input,
 			   struct ibv_device_attr_ex *attr, size_t size)
@@ -78,6 +79,9 @@ static int query_device_ex(struct ibv_context *context,
 	if (size < sizeof(attr->orig_attr))
 		return EINVAL;
 	memset(attr, 0, size);
+	if (size >=
+	    offsetof(struct ibv_device_attr_ex, phys_port_cnt_ex) + sizeof(attr->phys_port_cnt_ex))
+		attr->phys_port_cnt_ex = PORTS;
 	return ibv_query_device(context, &attr->orig_attr);
 }
 

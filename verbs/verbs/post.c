@@ -70,7 +70,7 @@ static void set_bind(const struct ibv_send_wr *wr, struct ddp_send_wr *ret)
 	ret->bind.mr = b->mr ? ((struct mr *)b->mr)->ddp : NULL;
 	ret->bind.addr = b->addr;
 	ret->bind.length = b->length;
-	ret->bind.access = mr_access(b->mw_access_flags);
+	ret->bind.access = mr_window_access(b->mw_access_flags);
 }
 
 static uint32_t length_of(const struct ibv_send_wr *wr)

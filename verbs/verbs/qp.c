@@ -29,12 +29,11 @@ enum { MIN_INLINE = 128 };
 
 static int check_init_attr(const struct ibv_qp_init_attr *a)
 {
-	if (a->qp_type != IBV_QPT_RC)
-		return error_unsupported(
-			"ibv_create_qp",
-			"only reliable connections (RC) are supported, not datagrams "
-			"(UD), XRC or raw packets",
-			EOPNOTSUPP);
+	if (a->qp_type != IBV_QPT_RC && a->qp_type != IBV_QPT_UC)
+		return error_probed("ibv_create_qp",
+				    "only connections (RC, UC) are supported, not datagrams "
+				    "(UD), XRC or raw packets",
+				    EOPNOTSUPP);
 	if (!a->send_cq || !a->recv_cq)
 		return EINVAL;
 	return 0;
@@ -249,6 +248,8 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 				  EOPNOTSUPP);
 		return NULL;
 	}
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS && wr_check_ops(attr->send_ops_flags))
+		return NULL;
 	ibv = ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
 	if (ibv && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS && wr_enable(qp_of(ibv))) {
 		ibv_destroy_qp(ibv);

@@ -82,9 +82,9 @@ static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq
 	(void)context;
 	if (attr->comp_mask & ~known || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) ||
 	    (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)) {
-		error_unsupported("ibv_create_srq_ex",
-				  "only basic queues are supported, not XRC or tag matching",
-				  EOPNOTSUPP);
+		error_probed("ibv_create_srq_ex",
+			     "only basic queues are supported, not XRC or tag matching",
+			     EOPNOTSUPP);
 		return NULL;
 	}
 	return ibv_create_srq(attr->pd, (struct ibv_srq_init_attr *)attr);

@@ -221,6 +221,21 @@ static void wr_abort(struct ibv_qp_ex *ex)
 	pthread_mutex_unlock(&ex->qp_base.mutex);
 }
 
+int wr_check_ops(uint64_t ops)
+{
+	const uint64_t offered = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+				 IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+				 IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+				 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV |
+				 IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_SEND_WITH_INV;
+
+	if (ops & ~offered)
+		return error_probed("ibv_create_qp_ex",
+				    "Atomic Writes and large sends (TSO) are not supported",
+				    EOPNOTSUPP);
+	return 0;
+}
+
 int wr_enable(struct qp *qp)
 {
 	struct ibv_qp_ex *ex = &qp->ex;

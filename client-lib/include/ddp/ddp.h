@@ -228,7 +228,12 @@ int ddp_notify_mr(struct ddp_mr *mr, struct ddp_cq *cq, uint64_t wr_id);
 int ddp_dereg_mr(struct ddp_mr *mr);
 
 /* The properties that ddp_rereg_mr() changes. */
-enum ddp_rereg { DDP_REREG_TRANSLATION = 1, DDP_REREG_PD = 2, DDP_REREG_ACCESS = 4 };
+enum ddp_rereg {
+	DDP_REREG_TRANSLATION = 1,
+	DDP_REREG_PD = 2,
+	DDP_REREG_ACCESS = 4,
+	DDP_REREG_SAME_KEY = 8, /* the keys stay; -EINVAL with a daemon before it */
+};
 
 struct ddp_rereg_attr {
 	size_t struct_size;
@@ -242,9 +247,10 @@ struct ddp_rereg_attr {
 };
 
 /*
- * Changes properties of the region in one step; it gets a new lkey and rkey. what: a set of
- * DDP_REREG_. A tie to a QP ends. With TRANSLATION, memory of ddp_alloc_mr() is freed. On failure
- * the region is unchanged. -EBUSY while a window is bound to it.
+ * Changes properties of the region in one step; it gets a new lkey and rkey, unless
+ * `what`, a set of DDP_REREG_, has SAME_KEY. A tie to a QP ends. With TRANSLATION, memory of
+ * ddp_alloc_mr() is freed. On failure the region is unchanged. -EBUSY while a window is bound to
+ * it.
  */
 int ddp_rereg_mr(struct ddp_mr *mr, unsigned what, const struct ddp_rereg_attr *attr);
 

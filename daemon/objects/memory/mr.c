@@ -92,9 +92,10 @@ static int map_extent(struct mr *mr, const struct extent *e, int fd, struct repl
 }
 
 /* Enters the region into the STag table under an unused value, which becomes its STag. */
-static int publish(struct mr *mr, uint64_t scope, struct reply *rep)
+static struct stag_region make_region(const struct mr *mr, uint64_t scope)
 {
-	struct stag_region region = {
+	struct stag_region ret = {
+		.stag = mr->stag,
 		.rights = mr->access,
 		.pd = mr->pd->number,
 		.scope = scope,
@@ -103,12 +104,18 @@ static int publish(struct mr *mr, uint64_t scope, struct reply *rep)
 		.base = mapping_at(mr->mapping, mr->offset),
 		.notice = mr->notice.cq ? mr->handle : 0,
 	};
-	int r;
 
 	_Static_assert((int)SHADOW_PAGE == STAG_APART, "the parts of a shadow are apart");
 	if (has_shadow(mr))
-		region.apart = (uint32_t)(layout_of(mr).size / STAG_APART);
-	r = stags_add(mr->client->daemon->stags, &region);
+		ret.apart = (uint32_t)(layout_of(mr).size / STAG_APART);
+	return ret;
+}
+
+static int publish(struct mr *mr, uint64_t scope, struct reply *rep)
+{
+	struct stag_region region = make_region(mr, scope);
+	int r = stags_add(mr->client->daemon->stags, &region);
+
 	if (r)
 		return reply_refuse(rep, -r, "memory region: %s", stags_str(r));
 	mr->stag = region.stag;
@@ -304,7 +311,8 @@ void mr_query(const struct mr *mr, struct msg_mr_state *ret)
 
 static int check_rereg(const struct mr *mr, const struct msg_rereg_mr *req, struct reply *rep)
 {
-	const uint32_t all = MSG_REREG_TRANSLATION | MSG_REREG_PD | MSG_REREG_ACCESS;
+	const uint32_t all =
+		MSG_REREG_TRANSLATION | MSG_REREG_PD | MSG_REREG_ACCESS | MSG_REREG_SAME_KEY;
 	struct extent e = {req->offset, req->len, req->iova};
 	int r = 0;
 
@@ -361,10 +369,24 @@ static int remap(const struct mr *mr, struct mr *next, const struct msg_rereg_mr
 	return mapping_share(mr->mapping, next->access & STAG_LOCAL_WRITE, &next->mapping, rep);
 }
 
+/* Under a new STag, which exists besides the old one, or in the place of the old one. */
+static int publish_again(const struct mr *mr, struct mr *next, uint32_t what, struct reply *rep)
+{
+	struct stag_region region;
+
+	if (!(what & MSG_REREG_SAME_KEY))
+		return publish(next, 0, rep);
+	next->stag = next->notice.stag = mr->stag;
+	region = make_region(next, 0);
+	stags_replace(mr->client->daemon->stags, &region);
+	return 0;
+}
+
 /* Applies the new attributes. */
 static void apply_attributes(struct mr *mr, const struct mr *next)
 {
-	stags_remove(mr->client->daemon->stags, mr->stag);
+	if (next->stag != mr->stag)
+		stags_remove(mr->client->daemon->stags, mr->stag);
 	if (!has_shadow(next))
 		agent_region_remove(&mr->shadow);
 	mapping_put(mr->mapping);
@@ -398,7 +420,7 @@ int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct msg_m
 		return r;
 	r = remap(mr, &next, req, fd, rep);
 	if (!r)
-		r = publish(&next, 0, rep);
+		r = publish_again(mr, &next, req->what, rep);
 	if (r) {
 		mapping_put(next.mapping);
 		client_change(mr->client, &mr->bytes, cost(mr), rep);

@@ -162,6 +162,12 @@ bool stags_remove(struct stags *s, uint32_t stag)
 	return removed;
 }
 
+void stags_replace(struct stags *s, const struct stag_region *r)
+{
+	stag_remove(s->table, r->stag);
+	stag_add(s->table, r); /* the place is free */
+}
+
 const char *stags_str(int r)
 {
 	if (r == -ENOMEM)

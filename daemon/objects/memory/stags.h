@@ -39,6 +39,9 @@ int stags_add(struct stags *s, struct stag_region *r);
 /* Removes the entry. False if there is none with that value. As for stag_remove(). */
 bool stags_remove(struct stags *s, uint32_t stag);
 
+/* Enters a region in the place of the one with the same STag, which exists. */
+void stags_replace(struct stags *s, const struct stag_region *r);
+
 /* The error of a failed stags_add() as a sentence. */
 const char *stags_str(int r);
 
