@@ -3,6 +3,7 @@
  * burst takes goes back. */
 #include <criterion/criterion.h>
 
+#include "sctp/base/stack.h"
 #include "tests/sctp/move.h"
 
 enum { SECOND = 1000000 };
@@ -40,12 +41,25 @@ static void everything(unsigned n)
 	net_run(&net, net.now + 600 * (uint64_t)SECOND);
 }
 
+/* Another network; the old one checks that everything is back. */
+static void restart(uint64_t seed, enum sctp_cc_algo cc)
+{
+	struct sctp_config cfg[2];
+
+	net_deinit(&net);
+	net = (struct net){0};
+	for (unsigned h = 0; h < 2; h++) {
+		cfg[h] = net_config(&net, h, 1);
+		cfg[h].cc = cc;
+	}
+	net_init_cfg(&net, seed, &cfg[0], &cfg[1]);
+}
+
 Test(memory, failing_allocations_leak_nothing)
 {
 	for (unsigned n = 2; n <= 40; n++) {
 		everything(n);
-		net_deinit(&net); /* checks that everything is back */
-		net_init(&net, n, 1);
+		restart(n, n % 2 ? SCTP_CC_BBR : SCTP_CC_CUBIC);
 	}
 }
 
@@ -79,20 +93,25 @@ static bool fails_once(unsigned host, unsigned nth)
 	return h->allocs >= h->fail_at;
 }
 
+static void each_fails(unsigned host, enum sctp_cc_algo cc)
+{
+	bool more = true;
+	unsigned n = 1;
+
+	for (; more; n++) {
+		restart(n, cc);
+		net_establish(&net);
+		more = fails_once(host, n);
+		cr_assert_lt(n, 1000);
+	}
+	cr_assert_gt(n, 3, "host %u: %u", host, n);
+}
+
 Test(memory, each_allocation_may_fail_and_others_lose_nothing)
 {
 	for (unsigned host = 0; host < 2; host++) {
-		bool more = true;
-		unsigned n = 1;
-
-		for (; more; n++) {
-			net_deinit(&net); /* checks that everything is back */
-			net_init(&net, n, 1);
-			net_establish(&net);
-			more = fails_once(host, n);
-			cr_assert_lt(n, 1000);
-		}
-		cr_assert_gt(n, 3, "host %u: %u", host, n);
+		each_fails(host, SCTP_CC_CUBIC);
+		each_fails(host, SCTP_CC_BBR);
 	}
 }
 
@@ -131,6 +150,24 @@ Test(memory, a_burst_gives_its_memory_back)
 	for (unsigned h = 0; h < 2; h++)
 		/* One slab may stay. */
 		cr_assert_leq(sctp_memory(net.host[h].s), idle[h] + 17 * 16384 + 65536);
+}
+
+Test(memory, the_records_of_a_flight_go_with_it)
+{
+	const struct sctp_pool *pool;
+
+	restart(9, SCTP_CC_BBR);
+	net_establish(&net);
+	pool = &net.host[0].s->pool;
+	for (unsigned round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < 20; i++)
+			cr_assert_eq(net_send(&net, 0, 0, i, 1100), SCTP_E_OK);
+		net_run(&net, net.now + 1);
+		cr_assert_gt(pool->used, 0);
+		cr_assert(net_run_until(&net, move_acked_0, net.now + 60 * SECOND));
+		net_run(&net, net.now + 10);
+		cr_assert_eq(pool->used, 0, "%lu bytes", (unsigned long)pool->used);
+	}
 }
 
 Test(memory, a_thousand_associations_come_and_go)
