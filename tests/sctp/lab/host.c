@@ -193,6 +193,14 @@ static void feed(struct lab_host *h)
 		send_bulk(h);
 }
 
+/* There is more to send, and room for it. */
+static bool has_room(const struct lab_host *h)
+{
+	const struct lab_flow *f = h->flow;
+
+	return h->side == 0 && f->up && !f->down && !f->full && f->c.kind != LAB_SMALL;
+}
+
 /* ---- events and messages ---- */
 
 static void set_routes(struct lab_host *h, struct sctp_assoc *a)
@@ -406,8 +414,10 @@ void lab_host_turn(struct lab_host *h)
 	if (sctp_expiry(h->s) <= now_us(h))
 		sctp_run(h->s, now_us(h));
 	take_results(h);
-	feed(h);
-	output(h);
-	take_results(h);
+	do {
+		feed(h);
+		output(h);
+		take_results(h);
+	} while (has_room(h));
 	h->expiry = expiry_of(h);
 }
