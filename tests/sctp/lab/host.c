@@ -227,6 +227,8 @@ static void take_event(struct lab_host *h, const struct sctp_event *e)
 			f->up = f->small_due = f->lab->now;
 		break;
 	case SCTP_DOWN:
+		if (!f->down)
+			f->end = *e;
 		f->down = true;
 		h->assoc = sctp_assoc_free(e->assoc);
 		break;

@@ -135,6 +135,7 @@ struct lab_flow {
 	struct lab_host host[2];
 	uint64_t up; /* when the association was; 0: it is not */
 	bool down, full;
+	struct sctp_event end; /* why it is down */
 	uint64_t small_due;
 	uint64_t bytes;             /* of bulk messages that arrived */
 	uint64_t at_16m;            /* when 16,000,000 of them had, since up; 0: not yet */

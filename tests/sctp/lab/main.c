@@ -204,7 +204,10 @@ static void print_flow(const struct lab_flow *f)
 	printf("again %" PRIu64 " of %" PRIu64 ", timeouts %" PRIu64 ", duplicates ",
 	       st.retransmits, st.tx_packets, st.timeouts);
 	sctp_stats(f->host[1].s, &st);
-	printf("%" PRIu64 "%s\n", st.duplicates, f->down ? ", DOWN" : "");
+	printf("%" PRIu64, st.duplicates);
+	if (f->down)
+		printf(", DOWN: %d, cause %u %s", f->end.end, f->end.cause, f->end.text);
+	puts("");
 }
 
 /* The rates while all flows of bulk data were up, without the first five seconds. */
