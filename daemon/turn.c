@@ -27,7 +27,7 @@ static void expire(struct worker *w, uint64_t now_ms)
 static bool turn_run(void *user, uint64_t now_ms)
 {
 	struct worker *w = user;
-	bool any;
+	bool any, rung;
 
 	/* 1. Deadlines first, so that all steps below work with the time after a sleep. */
 	expire(w, now_ms);
@@ -35,11 +35,12 @@ static bool turn_run(void *user, uint64_t now_ms)
 		event_loop_stop(w->loop);
 
 	/* 2. Work that clients have posted. */
-	any = bells_take(w);
+	any = rung = bells_take(w);
 
 	/* 3. Messages from the network: placed and delivered within the transports' upcalls. */
 	any |= llp_input(w->net, RX_BUDGET);
 	any |= llp_input(w->self, RX_BUDGET);
+	w->patient = !rung && llp_was_distant(w->net);
 
 	/* 4. Segments that can be sent. */
 	any |= association_send_all(w);
@@ -77,9 +78,15 @@ static void awake(void *user)
 	bells_awake(user);
 }
 
+static bool is_patient(void *user)
+{
+	return ((const struct worker *)user)->patient;
+}
+
 const struct event_loop_hooks turn_hooks = {
 	.turn = turn_run,
 	.expiry_us = expiry_us,
 	.sleep = about_to_sleep,
 	.awake = awake,
+	.patient = is_patient,
 };

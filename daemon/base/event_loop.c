@@ -34,12 +34,13 @@ struct event_loop {
 	struct spin spin;
 	uint32_t window_us; /* how long this gap is polled */
 	bool stop;
-	bool asleep;            /* the clients know it, awake() is due */
-	bool blocking;          /* within the wait: descriptors only wake */
-	bool due;               /* one of them has a callback, which runs after the next turn */
-	bool called;            /* a callback ran */
-	bool idle;              /* the last turn found no work ... */
-	uint64_t idle_since_us; /* ... and this was the first such turn */
+	bool asleep;             /* the clients know it, awake() is due */
+	bool blocking;           /* within the wait: descriptors only wake */
+	bool due;                /* one of them has a callback, which runs after the next turn */
+	bool called;             /* a callback ran */
+	bool idle;               /* the last turn found no work */
+	bool quiet;              /* nor any that cannot wait, and ... */
+	uint64_t quiet_since_us; /* ... this was the first such turn */
 	uint64_t now_us;
 	uint64_t served_us;  /* when descriptors were last checked ... */
 	unsigned idle_turns; /* turns without work since then */
@@ -203,7 +204,7 @@ static int serve_events(struct event_loop *l, int flags)
 	if (r < 0)
 		return -EIO;
 	if (l->called)
-		l->idle = false;
+		l->idle = l->quiet = false;
 	l->served_us = l->now_us;
 	l->idle_turns = 0;
 	return 0;
@@ -245,15 +246,19 @@ static int block(struct event_loop *l)
 	return serve_events(l, 0);
 }
 
-/* A gap begins with the first turn without work and ends with the first turn that finds some. */
+/* A gap begins with the first turn without work that cannot wait and ends with the first turn that
+ * finds some. */
 static void note_turn(struct event_loop *l, bool did)
 {
-	if (did && l->idle)
-		spin_gap(&l->spin, l->now_us - l->idle_since_us);
-	if (!did && !l->idle) {
-		l->idle_since_us = l->now_us;
+	bool quiet = !did || (l->hooks->patient && l->hooks->patient(l->user));
+
+	if (!quiet && l->quiet)
+		spin_gap(&l->spin, l->now_us - l->quiet_since_us);
+	if (quiet && !l->quiet) {
+		l->quiet_since_us = l->now_us;
 		l->window_us = spin_window(&l->spin, l->now_us);
 	}
+	l->quiet = quiet;
 	l->idle = !did;
 	l->idle_turns += l->idle;
 }
@@ -298,7 +303,7 @@ static int run_turn(struct event_loop *l)
 		return 0;
 	if (l->due)
 		return serve_events(l, EVLOOP_NONBLOCK);
-	if (l->idle && l->now_us - l->idle_since_us >= l->window_us)
+	if (l->idle && l->now_us - l->quiet_since_us >= l->window_us)
 		return block(l);
 	if (must_serve(l))
 		r = serve_events(l, EVLOOP_NONBLOCK);
@@ -312,7 +317,7 @@ int event_loop_run(struct event_loop *l)
 	int r = 0;
 
 	read_clock(l);
-	l->idle = false;
+	l->idle = l->quiet = false;
 	while (r == 0 && !l->stop)
 		r = run_turn(l);
 	l->stop = false;

@@ -5,7 +5,9 @@
  *
  * A turn does all that can be done without blocking. While turns find work they follow each
  * other, and descriptors are checked once a millisecond. Without work the loop polls as long as
- * the history of such gaps says that it pays (util/spin.h), and at most poll_us. Then the clients
+ * the history of such gaps says that it pays (util/spin.h), and at most poll_us. Work that can
+ * wait counts as none there: else packets from far away, which a pacer spreads, would keep the loop
+ * polling for ever. Then the clients
  * are asked to ring, and the loop blocks until a descriptor, a signal or the expiry.
  * After the wake-up a turn runs before the callbacks of descriptors, so that they find the current
  * time. While the loop polls it yields the CPU between turns: the client that is about to post work
@@ -35,6 +37,9 @@ struct event_loop_hooks {
 	void (*awake)(void *user);
 	/* The clock, monotonic, in microseconds. NULL: the system's. */
 	uint64_t (*clock_us)(void *user);
+	/* Follows each turn that did something. True if that may as well wait for a wake-up: it is
+	 * no reason to poll. NULL: never. */
+	bool (*patient)(void *user);
 };
 
 enum {

@@ -56,6 +56,7 @@ struct worker {
 	unsigned freed;     /* records since then */
 	uint32_t unclaimed; /* session requests that wait for a listener */
 	uint64_t now_ms;    /* time of this turn */
+	bool patient;       /* what it did was caused from far away alone */
 	bool port_down;     /* no interface with an address of the daemon is up */
 };
 

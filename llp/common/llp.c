@@ -23,6 +23,11 @@ bool llp_input(struct llp *t, unsigned budget)
 	return t->ops->input(t, budget);
 }
 
+bool llp_was_distant(const struct llp *t)
+{
+	return t->ops->was_distant && t->ops->was_distant(t);
+}
+
 void llp_tick(struct llp *t, uint64_t now_ms)
 {
 	t->ops->tick(t, now_ms);

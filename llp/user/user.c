@@ -276,14 +276,21 @@ static void run_core(struct user *t)
 static bool user_input(struct llp *llp, unsigned budget)
 {
 	struct user *t = (struct user *)llp;
-	bool any = !list_empty(&t->sctp.ready);
+	bool near = !list_empty(&t->sctp.ready), any = near;
 
 	llp_user_read_clock(t);
 	any |= llp_user_read(t, budget);
+	near |= sctp_had_near(t->core);
+	t->distant = any && !near;
 	llp_user_guard(t);
 	run_core(t);
 	llp_user_events(t);
 	return any;
+}
+
+static bool user_was_distant(const struct llp *llp)
+{
+	return ((const struct user *)llp)->distant;
 }
 
 static void user_tick(struct llp *llp, uint64_t now_ms)
@@ -372,6 +379,7 @@ static const struct llp_ops ops = {
 	.close = user_close,
 	.fds = user_fds,
 	.input = user_input,
+	.was_distant = user_was_distant,
 	.tick = user_tick,
 	.expiry_us = user_expiry_us,
 	.flush = user_flush,

@@ -6,6 +6,7 @@
 #include "sctp/assoc/deadlines.h"
 #include "sctp/assoc/heartbeat.h"
 #include "sctp/assoc/moved.h"
+#include "sctp/assoc/pace.h"
 #include "sctp/assoc/states.h"
 #include "sctp/base/admission.h"
 #include "sctp/base/lookup.h"
@@ -360,6 +361,7 @@ static void input_packet(struct sctp *s, const struct sctp_flow *from, uint8_t *
 		s->st.bad_crc++;
 		return;
 	}
+	s->near |= !p || !sctp_path_distant(p);
 	s->answering = true;
 	s->answered = false;
 	dispatch_packet(s, from, pkt, len, p);
@@ -386,6 +388,14 @@ void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size
 static bool continues(const uint8_t *pkt, size_t segment, size_t len)
 {
 	return len >= SCTP_HEAD && segment >= SCTP_HEAD && memcmp(pkt, pkt - segment, 8) == 0;
+}
+
+bool sctp_had_near(struct sctp *s)
+{
+	bool near = s->near;
+
+	s->near = false;
+	return near;
 }
 
 size_t sctp_input_run(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Packets that arrive together: how many are processed at once, and what is fetched then. */
+#include "sctp/base/path.h"
 #include "tests/sctp/script.h"
 
 enum { LEN = 1000, SEGMENT = SCTP_HEAD + SCTP_DATA_HEAD + LEN };
@@ -132,4 +133,27 @@ Test(run, what_came_before_an_abort_is_delivered)
 	peer_poll(&p);
 	cr_assert_eq(p.down, 1);
 	cr_assert_eq(p.messages, 1);
+}
+
+/* ---- distance ---- */
+
+static bool near_after(uint32_t rtt_us)
+{
+	struct sctp_rto *rto = &p.assoc->paths.at[0].rto;
+
+	rto->srtt_us = rto->min_rtt_us = rtt_us;
+	len = 0;
+	add_data(LEN);
+	input();
+	messages();
+	return sctp_had_near(p.s);
+}
+
+Test(run, packets_are_near_unless_a_round_trip_takes_a_millisecond)
+{
+	(void)sctp_had_near(p.s);
+	cr_expect_not(sctp_had_near(p.s), "no packet since");
+	cr_expect(near_after(999));
+	cr_expect_not(near_after(1000));
+	cr_expect(near_after(0), "no round trip was measured");
 }

@@ -74,7 +74,8 @@ static void awake(void *user)
 
 void rig_start(void)
 {
-	static const struct event_loop_hooks hooks = {turn, expiry_us, sleep_on, awake, NULL};
+	static const struct event_loop_hooks hooks = {
+		.turn = turn, .expiry_us = expiry_us, .sleep = sleep_on, .awake = awake};
 	struct llp_config net = {.addrs = rig.cfg.listen, .streams = STREAMS};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -17,6 +17,7 @@ uint64_t now, expiry_us, awake_ms;
 unsigned turns, sleeps, awakes;
 unsigned stop_after;    /* turns */
 bool busy;              /* every turn finds work */
+bool patient;           /* which can wait */
 bool (*on_sleep)(void); /* refuses to sleep */
 void (*on_turn)(void);
 int fd = -1, fd2 = -1;
@@ -95,7 +96,8 @@ static void awake(void *user)
 	note('a');
 }
 
-static const struct event_loop_hooks hooks = {turn, next_expiry_us, go_to_sleep, awake, NULL};
+static const struct event_loop_hooks hooks = {
+	.turn = turn, .expiry_us = next_expiry_us, .sleep = go_to_sleep, .awake = awake};
 
 void begin(uint32_t poll_us)
 {
@@ -109,8 +111,18 @@ static uint64_t fake_clock(void *user)
 	return clock_us += step_us;
 }
 
-static const struct event_loop_hooks fake_hooks = {turn, next_expiry_us, go_to_sleep, awake,
-						   fake_clock};
+static bool is_patient(void *user)
+{
+	cr_assert_eq(user, &turns);
+	return patient;
+}
+
+static const struct event_loop_hooks fake_hooks = {.turn = turn,
+						   .expiry_us = next_expiry_us,
+						   .sleep = go_to_sleep,
+						   .awake = awake,
+						   .clock_us = fake_clock,
+						   .patient = is_patient};
 
 void begin_fake(uint32_t poll_us, uint64_t step)
 {

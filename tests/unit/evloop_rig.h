@@ -17,6 +17,7 @@ extern uint64_t now, expiry_us, awake_ms;
 extern unsigned turns, sleeps, awakes;
 extern unsigned stop_after;    /* turns */
 extern bool busy;              /* every turn finds work */
+extern bool patient;           /* which can wait */
 extern bool (*on_sleep)(void); /* refuses to sleep */
 extern void (*on_turn)(void);
 extern int fd, fd2;

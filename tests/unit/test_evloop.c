@@ -132,6 +132,35 @@ Test(evloop, it_does_not_poll_when_gaps_are_longer_than_the_budget)
 	cr_expect_geq(sleeps, 960, "all but one of the 10 gaps sleep at once");
 }
 
+/* Packets from far away, which their sender spreads. */
+Test(evloop, work_that_can_wait_is_no_reason_to_poll)
+{
+	begin_fake(200, 5);
+	period = 10;
+	patient = true;
+	on_turn = work_each_period;
+	on_sleep = refuse_sleep;
+	stop_after = 1000;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_geq(sleeps, 850, "all turns without work, after the first 200 us");
+}
+
+static void wait_but_for_each_third(void)
+{
+	work_each_period();
+	patient = turns % (3 * period) != 0;
+}
+
+Test(evloop, it_polls_for_the_work_between_that_cannot_wait)
+{
+	begin_fake(400, 5);
+	period = 10; /* a gap: 290 us */
+	on_turn = wait_but_for_each_third;
+	stop_after = 1000;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(sleeps, 0);
+}
+
 Test(evloop, the_time_of_turns_is_counted_that_found_work)
 {
 	const struct histogram *h;

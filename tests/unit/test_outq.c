@@ -62,7 +62,8 @@ static void awake(void *user)
 
 static void start(void)
 {
-	static const struct event_loop_hooks hooks = {read_events, never, sleep_on, awake, NULL};
+	static const struct event_loop_hooks hooks = {
+		.turn = read_events, .expiry_us = never, .sleep = sleep_on, .awake = awake};
 	uint32_t pos = 0;
 	int pair[2];
 

@@ -66,7 +66,8 @@ static void awake(void *user)
 	(void)user;
 }
 
-static const struct event_loop_hooks hooks = {turn, expiry_us, go_to_sleep, awake, NULL};
+static const struct event_loop_hooks hooks = {
+	.turn = turn, .expiry_us = expiry_us, .sleep = go_to_sleep, .awake = awake};
 
 /* The service manager's end of sd_notify(3). */
 static void open_manager(void)
