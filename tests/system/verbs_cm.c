@@ -92,14 +92,14 @@ static void go(struct end *e, struct ibv_qp *qp, enum ibv_qp_state state)
 }
 
 /* Queue pairs of ibv_create_qp(), which the parameters name. */
-static void named_queue_pairs(void)
+static void named_at(unsigned at)
 {
-	struct rdma_cm_id *l = listener_at(&addr[1]);
+	struct rdma_cm_id *l = listener_at(&addr[at]);
 	struct rdma_conn_param param = {.rnr_retry_count = 7};
 	struct ibv_qp *cq, *sq;
 	struct end c, s;
 
-	resolve(&c, 0, 1, rdma_get_src_port(l));
+	resolve(&c, !at, at, rdma_get_src_port(l));
 	cq = own_qp(&c);
 	go(&c, cq, IBV_QPS_INIT);
 	ask(&c, cq->qp_num);
@@ -221,6 +221,13 @@ static void time_wait(void)
 	VERB(poll(&p, 1, 100) == 0);
 	end_close(&c, NULL);
 	VERB(rdma_destroy_id(l) == 0);
+}
+
+/* Whichever address is the smaller one. */
+static void named_queue_pairs(void)
+{
+	named_at(1);
+	named_at(0);
 }
 
 /* One listener gets the requests of both daemons. */

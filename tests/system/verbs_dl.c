@@ -5,6 +5,7 @@
  *
  *   verbs_dl      exit status 0 if it held
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
@@ -79,10 +80,26 @@ static void check_others(void)
 	LOADED(dlclose(lib) == 0 && dlopen(NULL, RTLD_NOW));
 }
 
+static int first_word(const char *path, const char *expected)
+{
+	FILE *f = fopen(path, "r");
+	char word[32] = "";
+	int n = f ? fscanf(f, "%31s", word) : 0;
+
+	if (f)
+		fclose(f);
+	return n == 1 && strcmp(word, expected) == 0;
+}
+
 /* The devices have such files for UCX, and other paths are those of the system. */
 static void check_files(void)
 {
 	LOADED(access("/dev/infiniband/uverbs_ddpsctp1", R_OK | W_OK) == 0);
+	LOADED(first_word("/sys/class/infiniband/ddpsctp0/ports/1/gid_attrs/types/0", "RoCE"));
+	LOADED(first_word("/sys/class/infiniband/ddpsctp1/ports/1/state", "4:"));
+	LOADED(opendir("/sys/class/infiniband/ddpsctp0/device/net"));
+	LOADED(!fopen("/sys/class/infiniband/ddpsctp0/ports/2/state", "r"));
+	LOADED(access("/sys/class/infiniband/ddpsctp9", F_OK) == -1 && errno == ENOENT);
 	LOADED(access("/", F_OK) == 0);
 	LOADED(access("/absent", F_OK) == -1 && errno == ENOENT);
 }

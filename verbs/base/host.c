@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 
-#include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/base/fork.h"
 #include "verbs/base/host_timer.h"
@@ -57,14 +56,26 @@ static void fill_device(struct host *h, unsigned i)
 	d->transport_type = is_iwarp() ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
 	snprintf(d->name, sizeof(d->name), "ddpsctp%u", i);
 	snprintf(d->dev_name, sizeof(d->dev_name), "uverbs_ddpsctp%u", i);
-	/* No such files: programs that read them find none. */
 	snprintf(d->dev_path, sizeof(d->dev_path), "/sys/class/infiniband_verbs/%s", d->dev_name);
 	snprintf(d->ibdev_path, sizeof(d->ibdev_path), "/sys/class/infiniband/%s", d->name);
 }
 
 /* ---- connections ---- */
 
-/* On failure h is unchanged. */
+static int query_addrs(struct host *h, struct ddp_ctx *ddp)
+{
+	struct sockaddr_storage addrs[GID_TABLE_MAX];
+	int n = ddp_query_addrs(ddp, addrs, GID_TABLE_MAX);
+
+	if (n <= 0)
+		return -EADDRNOTAVAIL;
+	h->addr = addrs[0];
+	gid_table_fill(&h->gids, addrs, n < GID_TABLE_MAX ? (unsigned)n : GID_TABLE_MAX);
+	h->gid = h->gids.gid[0];
+	return 0;
+}
+
+/* On failure h is as before, but for its addresses. */
 static int connect_host(struct host *h)
 {
 	const struct ddp_open_attr attr = {.struct_size = sizeof(attr), .socket = h->socket};
@@ -76,7 +87,7 @@ static int connect_host(struct host *h)
 		return r;
 	r = ddp_query(ddp, &caps);
 	if (r == 0)
-		r = ddp_query_addrs(ddp, &h->addr, 1) > 0 ? 0 : -EADDRNOTAVAIL;
+		r = query_addrs(h, ddp);
 	if (r) {
 		ddp_close(ddp);
 		return r;
@@ -107,7 +118,6 @@ static void open_host(const char *socket)
 	fork_init_lock(&h->event_lock);
 	fork_hold(FORK_EVENTS, &h->event_lock);
 	fill_device(h, count);
-	addr_gid(&h->addr, &h->gid);
 	set_guid(h);
 	hosts[count++] = h;
 }

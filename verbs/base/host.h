@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "verbs/base/gid_table.h"
 #include "verbs/base/qp_num.h"
 
 /* A receiver of asynchronous events: those of an object of libddpclient or, with ddp NULL, those of
@@ -32,7 +33,8 @@ struct host {
 	unsigned generation;      /* of the process that opened it: see fork.h */
 	struct ddp_caps caps;
 	struct sockaddr_storage addr; /* the first address of the daemon */
-	union ibv_gid gid;
+	struct gid_table gids;
+	union ibv_gid gid; /* the first one */
 	uint64_t guid;
 	/* Held while an event is handed out, and while a receiver of events is destroyed. */
 	pthread_mutex_t event_lock;

@@ -122,6 +122,12 @@ enum {
 	ACK_TIMEOUT = 14, /* 67 ms, as rdma_cm computes it for a short path */
 };
 
+/* A peer may offer more. */
+static uint8_t within_device(uint8_t reads)
+{
+	return reads < QP_READS ? reads : QP_READS;
+}
+
 static void fill_path(struct cm_id *id, struct ibv_qp_attr *attr)
 {
 	attr->ah_attr = (struct ibv_ah_attr){
@@ -133,14 +139,14 @@ static void fill_path(struct cm_id *id, struct ibv_qp_attr *attr)
 	attr->path_mtu = IBV_MTU_4096;
 	attr->dest_qp_num = NO_NUMBER;
 	attr->rq_psn = 0;
-	attr->max_dest_rd_atomic = id->resources;
+	attr->max_dest_rd_atomic = within_device(id->resources);
 	attr->min_rnr_timer = 0;
 }
 
 static void fill_limits(struct cm_id *id, struct ibv_qp_attr *attr)
 {
 	attr->sq_psn = 0;
-	attr->max_rd_atomic = id->depth;
+	attr->max_rd_atomic = within_device(id->depth);
 	attr->timeout = id->ack_timeout ? id->ack_timeout : ACK_TIMEOUT;
 	attr->retry_cnt = id->retry_count;
 	attr->rnr_retry = id->rnr_retry_count;

@@ -165,9 +165,17 @@ static union ibv_gid peer_gid(const struct qp *qp)
 	return gid;
 }
 
+/* Of the address that the program chose. */
+static union ibv_gid own_gid(const struct qp *qp)
+{
+	const struct ibv_ah_attr *ah = &qp->attr.ah_attr;
+
+	return context_of(qp->ibv.context)->host->gids.gid[ah->is_global ? ah->grh.sgid_index : 0];
+}
+
 static bool connects(const struct qp *qp)
 {
-	union ibv_gid own = context_of(qp->ibv.context)->host->gid, peer = peer_gid(qp);
+	union ibv_gid own = own_gid(qp), peer = peer_gid(qp);
 	int order = memcmp(own.raw, peer.raw, sizeof(own.raw));
 
 	return order < 0 || (order == 0 && qp->num < qp->attr.dest_qp_num);
@@ -191,6 +199,7 @@ static void addr_of(const union ibv_gid *gid, uint16_t port, struct sockaddr_sto
 	}
 }
 
+/* From the address of the GID that the program chose; from any one if it is the first. */
 static int connect_qp(struct qp *qp)
 {
 	const struct oob_hello hello = {
@@ -198,17 +207,20 @@ static int connect_qp(struct qp *qp)
 		.from = htonl(qp->num),
 		.to = htonl(qp->attr.dest_qp_num),
 	};
+	union ibv_gid gid = peer_gid(qp), own = own_gid(qp);
+	struct sockaddr_storage from, to;
 	const struct ddp_conn_param param = {
 		.struct_size = sizeof(param),
 		.private_data = &hello,
 		.private_len = sizeof(hello),
 		.timeout_ms = CONNECT_MS,
 		.flags = DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN,
+		.local_addrs = &from,
+		.num_local_addrs = qp->attr.ah_attr.grh.sgid_index > 0 ? 1 : 0,
 	};
-	union ibv_gid gid = peer_gid(qp);
-	struct sockaddr_storage to;
 	int r;
 
+	addr_of(&own, 0, &from);
 	addr_of(&gid, (uint16_t)(qp->attr.dest_qp_num >> 8), &to);
 	r = ddp_connect(qp->own.id, (struct sockaddr *)&to, &param);
 	qp->joined = r == 0;
@@ -315,12 +327,13 @@ static void on_session(struct event_sink *sink, const struct ddp_cm_event *ev)
 
 /* ---- states ---- */
 
-/* An iWARP device needs no peer for RTR. */
+/* A number without a port is of no peer: an iWARP device needs none for RTR, and for a session of
+ * rdma_cm, that the program accepts later, rdma_init_qp_attr() knows none. */
 static int become_ready(struct qp *qp)
 {
 	int r;
 
-	if (qp_is_iwarp(qp) && qp->attr.dest_qp_num == 0)
+	if (qp->attr.dest_qp_num < PLACES)
 		return 0;
 	if (!qp->port)
 		return error_unsupported("ibv_modify_qp",

@@ -14,7 +14,6 @@
 enum {
 	PORT = 1,
 	PORTS = 1,
-	GIDS = 1,
 	WIDTH_4X = 2,
 	SPEED_25G = 32,
 	PHYS_LINK_UP = 5,
@@ -101,7 +100,7 @@ static void fill_port(struct host *h, struct ibv_port_attr *a)
 	memset(a, 0, sizeof(*a));
 	a->state = query_port_state(h);
 	a->max_mtu = a->active_mtu = IBV_MTU_4096;
-	a->gid_tbl_len = GIDS;
+	a->gid_tbl_len = (int)h->gids.n;
 	a->port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
 	a->max_msg_sz = GIB;
 	a->pkey_tbl_len = 1;
@@ -135,20 +134,24 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv
 
 int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
-	if (port != PORT || index < 0 || index >= GIDS) {
+	const struct gid_table *t = &context_of(context)->host->gids;
+
+	if (port != PORT || index < 0 || (unsigned)index >= t->n) {
 		errno = EINVAL;
 		return -1;
 	}
-	*gid = context_of(context)->host->gid;
+	*gid = t->gid[index];
 	return 0;
 }
 
-static void fill_gid(struct ibv_context *context, struct ibv_gid_entry *ret, size_t size)
+static void fill_gid(const struct gid_table *t, unsigned index, void *ret, size_t size)
 {
 	struct ibv_gid_entry e = {
-		.gid = context_of(context)->host->gid,
+		.gid = t->gid[index],
+		.gid_index = index,
 		.port_num = PORT,
 		.gid_type = IBV_GID_TYPE_ROCE_V2,
+		.ndev_ifindex = if_nametoindex(t->netdev[index]),
 	};
 
 	memcpy(ret, &e, size < sizeof(e) ? size : sizeof(e));
@@ -157,25 +160,30 @@ static void fill_gid(struct ibv_context *context, struct ibv_gid_entry *ret, siz
 int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index,
 		      struct ibv_gid_entry *entry, uint32_t flags, size_t size)
 {
+	const struct gid_table *t = &context_of(context)->host->gids;
+
 	if (flags)
 		return EOPNOTSUPP;
 	if (port != PORT)
 		return EINVAL;
-	if (index >= GIDS)
+	if (index >= t->n)
 		return ENODATA;
-	fill_gid(context, entry, size);
+	fill_gid(t, index, entry, size);
 	return 0;
 }
 
 ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max,
 			     uint32_t flags, size_t size)
 {
+	const struct gid_table *t = &context_of(context)->host->gids;
+
 	if (flags)
 		return -EOPNOTSUPP;
-	if (max < GIDS)
+	if (max < t->n)
 		return -EINVAL;
-	fill_gid(context, entries, size);
-	return GIDS;
+	for (unsigned i = 0; i < t->n; i++)
+		fill_gid(t, i, (char *)entries + i * size, size);
+	return (ssize_t)t->n;
 }
 
 /* A symbol of libibverbs that its own programs use. */
@@ -184,8 +192,7 @@ int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned index
 {
 	enum { ROCE_V2 = 1 };
 
-	(void)context;
-	if (port != PORT || index >= GIDS) {
+	if (port != PORT || index >= context_of(context)->host->gids.n) {
 		errno = EINVAL;
 		return -1;
 	}

@@ -488,7 +488,8 @@ static int modify_locked(struct qp *qp, const struct ibv_qp_attr *attr, int mask
 {
 	const struct ibv_qp_attr old = qp->attr;
 	const bool no_resources = qp->no_resources, own_access = qp->own_access;
-	int r = qp_transition_check(states_of(qp), qp->state, attr, mask, 1);
+	int r = qp_transition_check(states_of(qp), qp->state, attr, mask,
+				    context_of(qp->ibv.context)->host->gids.n);
 
 	if (r)
 		return r;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/base/gid_table.h"
+
+#include <ifaddrs.h>
+#include <string.h>
+
+#include "verbs/base/addr.h"
+
+/* The interface that has the address, or whose network has it, as that of 127.0.0.0/8. */
+static void name_netdev(const struct ifaddrs *list, const struct sockaddr_storage *a, char *ret)
+{
+	struct sockaddr_storage own;
+
+	for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+		if (!i->ifa_addr || !addr_is_ip(i->ifa_addr))
+			continue;
+		addr_copy(&own, i->ifa_addr);
+		if (addr_same(&own, a) || (addr_is_loopback(&own) && addr_is_loopback(a) &&
+					   own.ss_family == a->ss_family)) {
+			strncpy(ret, i->ifa_name, IF_NAMESIZE - 1);
+			return;
+		}
+	}
+}
+
+void gid_table_fill(struct gid_table *t, const struct sockaddr_storage *addrs, unsigned n)
+{
+	struct ifaddrs *list = NULL;
+
+	memset(t, 0, sizeof(*t));
+	if (getifaddrs(&list))
+		list = NULL;
+	t->n = n;
+	for (unsigned i = 0; i < n; i++) {
+		addr_gid(&addrs[i], &t->gid[i]);
+		name_netdev(list, &addrs[i], t->netdev[i]);
+	}
+	if (list)
+		freeifaddrs(list);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The GIDs of a device: one for each address of its daemon, in their order. */
+#ifndef VERBS_GID_TABLE_H
+#define VERBS_GID_TABLE_H
+
+#include <infiniband/verbs.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+enum { GID_TABLE_MAX = 8 };
+
+struct gid_table {
+	unsigned n;
+	union ibv_gid gid[GID_TABLE_MAX];
+	char netdev[GID_TABLE_MAX][IF_NAMESIZE]; /* that has the address; "": none */
+};
+
+/* n: at most GID_TABLE_MAX. */
+void gid_table_fill(struct gid_table *t, const struct sockaddr_storage *addrs, unsigned n);
+
+#endif
