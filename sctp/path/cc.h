@@ -7,6 +7,14 @@
  *
  * Where RFC 9260's formulas would raise the window because it is below 4 * PMDCS (loss, idle time),
  * the window keeps its size.
+ *
+ * RFC 9260 judges by SACKs: the window is in full use, or is not, when one arrives; and a window
+ * that rested is halved each RTO because the packets of a large one would leave at once. On a paced
+ * path they do not, and the window is reached for a moment of a round trip only. So CUBIC does
+ * there as TCP: it judges by round trips, credits what gap blocks acknowledged when the cumulative
+ * TSN advances, and validates its window as RFC 7661 has it. What nobody used for 5 minutes is
+ * halved, and after a loss the window is a part of what was in use. Its fast recovery is RFC 9937's
+ * everywhere.
  */
 #ifndef SCTP_CC_H
 #define SCTP_CC_H
@@ -14,7 +22,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sctp/path/pipe_ack.h"
+#include "sctp/path/prr.h"
 #include "sctp/sctp.h"
+#include "util/minmax.h"
 
 struct sctp_cc_ops;
 struct sctp_bbr;
@@ -36,6 +47,13 @@ struct sctp_cc_hystart {
 	bool in_css, round_open;
 };
 
+/* Use of the window in the last round trip. */
+struct sctp_cc_use {
+	uint32_t end;    /* the TSN that ends the round trip */
+	uint32_t flight; /* most bytes in flight */
+	bool full, open; /* full: it was reached */
+};
+
 struct sctp_cc {
 	const struct sctp_cc_ops *ops;
 	uint32_t cwnd, ssthresh;
@@ -45,6 +63,7 @@ struct sctp_cc {
 	uint32_t burst_from; /* of sctp_cc_burst() */
 	unsigned burst;      /* packets; 0: no limit */
 	bool v6;
+	bool paced;      /* as the last SACK said */
 	bool fresh;      /* cwnd is still the initial one */
 	bool idle;       /* ssthresh was set by sctp_cc_idle() */
 	bool one_packet; /* after T3-rtx: a single packet may be in flight */
@@ -55,7 +74,12 @@ struct sctp_cc {
 	} undo;
 	struct sctp_cc_hystart hystart;
 	struct sctp_cc_cubic cubic;
-	struct sctp_bbr *bbr; /* cc_bbr.h; NULL with other algorithms */
+	struct sctp_cc_use use;
+	struct sctp_pipe_ack pipe_ack;
+	struct sctp_prr prr;
+	uint32_t gap_acked; /* bytes that gap blocks acknowledged since the cumulative TSN stands */
+	uint64_t validated_us; /* the window was in use then (RFC 7661) */
+	struct sctp_bbr *bbr;  /* cc_bbr.h; NULL with other algorithms */
 };
 
 /* pmdcs: 1 to 65,535 bytes. v6: initial windows differ (7.2.1). max_cwnd: at most 2^31 is used. */
@@ -89,11 +113,27 @@ struct sctp_cc_ack {
 /* A SACK acknowledged chunks of this path. Call it before sctp_cc_lost() for the same SACK. */
 void sctp_cc_acked(struct sctp_cc *c, const struct sctp_cc_ack *a, uint64_t now_us);
 
-/* Loss was detected: one call per recovery (7.2.4 (2), RFC 9438 4.6). */
-void sctp_cc_lost(struct sctp_cc *c);
+/* Loss was detected: one call per recovery (7.2.4 (2), RFC 9438 4.6). flight: bytes outstanding,
+ * with those that are lost. */
+void sctp_cc_lost(struct sctp_cc *c, uint32_t flight);
+
+/* A SACK was processed while fast recovery runs, perhaps the one that has begun it (RFC 9937). */
+void sctp_cc_recover(struct sctp_cc *c, const struct sctp_prr_ack *a);
+
+/* Fast recovery is over, or T3-rtx's time: all that was outstanding then is acknowledged. */
+static inline void sctp_cc_recovered(struct sctp_cc *c)
+{
+	sctp_prr_end(&c->prr);
+}
+
+/* Chunks left, new ones or lost ones: bytes of a packet. */
+static inline void sctp_cc_sent(struct sctp_cc *c, uint32_t bytes)
+{
+	sctp_prr_sent(&c->prr, bytes);
+}
 
 /* T3-rtx expired (7.2.3): one packet may be in flight until something is acknowledged. */
-void sctp_cc_timed_out(struct sctp_cc *c);
+void sctp_cc_timed_out(struct sctp_cc *c, uint32_t flight);
 
 /* The last reduction was needless: every chunk that was thought lost had arrived. Restores the
  * state before it; several T3-rtx expiries without an acknowledgement between them count as one
@@ -104,8 +144,8 @@ void sctp_cc_undo(struct sctp_cc *c);
  * idle_us >= rto_us: cwnd is halved once per RTO down to 4 * PMDCS (7.2.1), and never raised. Call
  * it before sending resumes, or every RTO. Before the first halving ssthresh is set to cwnd; CUBIC
  * keeps a higher one, because a slow start that did not end has not found the capacity of the
- * path. */
-void sctp_cc_idle(struct sctp_cc *c, uint64_t idle_us, uint32_t rto_us);
+ * path. On a paced path CUBIC keeps the window for 5 minutes, then halves it each 5 minutes. */
+void sctp_cc_idle(struct sctp_cc *c, uint64_t idle_us, uint32_t rto_us, uint64_t now_us);
 
 /* Max.Burst (6.1 rule D): until the next call at most this number of packets, of the size that
  * packets then have, may leave beyond the present flight. Call it after each SACK and when sending
@@ -115,16 +155,25 @@ void sctp_cc_burst(struct sctp_cc *c, uint32_t flight, unsigned packets);
 /* Bytes per second at which the path may send; 0: the round-trip time is not known yet. */
 uint64_t sctp_cc_pacing_rate(const struct sctp_cc *c, uint32_t srtt_us);
 
+/* Bytes per second that were delivered, in the best round trip of the last one or two seconds. */
+static inline uint64_t sctp_cc_rate(const struct sctp_cc *c, uint32_t srtt_us)
+{
+	return srtt_us ? UINT64_C(1000000) * sctp_pipe_ack_bytes(&c->pipe_ack) / srtt_us : 0;
+}
+
 /* Bytes that may be sent at once now. If it is not 0, the last packet may exceed it by up to
  * pmdcs - 1 bytes (6.1 rule B). Ask again after each packet. */
 static inline uint32_t sctp_cc_room(const struct sctp_cc *c, uint32_t flight)
 {
 	uint64_t end = c->burst_from + (uint64_t)c->burst * c->pmdcs;
+	uint64_t window =
+		c->prr.runs ? (uint64_t)flight + sctp_prr_room(&c->prr, flight, c->cwnd, c->pmdcs)
+			    : c->cwnd;
 
 	if (c->one_packet && flight)
 		return 0;
-	if (c->burst == 0 || end > c->cwnd)
-		end = c->cwnd;
+	if (c->burst == 0 || end > window)
+		end = window;
 	return flight < end ? (uint32_t)(end - flight) : 0;
 }
 

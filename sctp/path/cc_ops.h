@@ -15,8 +15,8 @@ struct sctp_cc_model_ops {
 
 struct sctp_cc_ops {
 	const struct sctp_cc_model_ops *model; /* or NULL. Then only pacing_rate is used besides */
-	unsigned limit;   /* slow start: packets that a SACK adds at most (L of RFC 3465), */
-	bool paced_limit; /* also on a paced path */
+	unsigned limit; /* slow start: packets that a SACK adds at most (L of RFC 3465) */
+	bool literal;   /* RFC 9260's rules on a paced path, too, and its fast recovery */
 	/* An acknowledgement in congestion avoidance, outside of recovery. full: the window was in
 	 * full use. */
 	void (*avoid)(struct sctp_cc *c, const struct sctp_cc_ack *a, bool full, uint64_t now_us);

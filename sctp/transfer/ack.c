@@ -24,6 +24,7 @@ enum { MAX_GAPS = 512 }; /* gap blocks of a SACK that are looked at */
 /* The effect of one SACK on one path. */
 struct acked {
 	uint32_t bytes, flight;
+	uint32_t kept;     /* flight afterwards, with chunks that the SACK shows to be lost */
 	uint32_t rtt_us;   /* of the newest chunk that was sent once; 0: none */
 	uint32_t timed_us; /* of the chunk that is timed; 0: it is not among them */
 	bool first;        /* the earliest TSN in flight on the path */
@@ -38,6 +39,7 @@ struct acked {
 struct ack {
 	struct sctp_assoc *a;
 	uint32_t old_cum;
+	bool cut; /* the SACK has as many gap blocks as fit into a packet: there may be more */
 	struct acked path[SCTP_MAX_PATHS];
 };
 
@@ -178,6 +180,7 @@ static void end_recovery(struct sctp_path *p, uint32_t cum)
 	if (!sctp_recovery_advance(&p->recovery, cum))
 		return;
 	sctp_rack_recovered(&p->rack);
+	sctp_cc_recovered(&p->cc);
 	sctp_cc_bbr_recovered(&p->cc);
 }
 
@@ -253,7 +256,24 @@ static void update_paths(struct ack *k)
 				sctp_path_answered(p);
 		}
 		end_recovery(p, a->tx.cum);
+		k->path[i].kept = p->flight.bytes;
 	}
+}
+
+/* What may leave in fast recovery, now that losses are known. A SACK whose last gap blocks did not
+ * fit into it was sent because of a packet that it does not report (RFC 9937: as a duplicate
+ * acknowledgement without SACK). */
+static void recover(const struct ack *k, struct sctp_path *p)
+{
+	const struct acked *d = &k->path[p->index];
+	const struct sctp_prr_ack ack = {
+		.delivered = d->bytes || !k->cut ? d->bytes : p->cc.pmdcs,
+		.flight = p->flight.bytes,
+		.safe = p->assoc->tx.cum != k->old_cum && p->flight.bytes == d->kept,
+	};
+
+	if (p->recovery.fast)
+		sctp_cc_recover(&p->cc, &ack);
 }
 
 static void notify_user(struct sctp_assoc *a)
@@ -278,6 +298,7 @@ static void finish_ack(struct ack *k)
 	sctp_loss_detect(a);
 	sample_paths(k);
 	for (unsigned i = 0; i < a->paths.n; i++) {
+		recover(k, &a->paths.at[i]);
 		sctp_loss_rearm(&a->paths.at[i], k->path[i].first);
 		sctp_path_pace(&a->paths.at[i]);
 		sctp_path_burst(&a->paths.at[i]);
@@ -338,8 +359,9 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	}
 	k = begin_ack(a);
 	advance_cum(&k, sack.cum);
+	k.cut = !is_complete(&sack, c);
 	if (n || a->tx.ngaps)
-		compare_gaps(&k, gap, n, is_complete(&sack, c));
+		compare_gaps(&k, gap, n, !k.cut);
 	/* The first chunk after cum cannot be acknowledged by a gap block: it would never be
 	 * repeated. */
 	if (sctp_tsn_before(sack.cum + 1, a->tx.send_tsn))

@@ -20,7 +20,7 @@ static void enter_recovery(struct sctp_path *p)
 	p->probe_us = SCTP_NEVER;
 	/* 7.2.4 (3): the first retransmission ignores the window, if it goes there. */
 	p->extra = p == sctp_path_choose(a);
-	sctp_cc_lost(&p->cc);
+	sctp_cc_lost(&p->cc, p->flight.bytes);
 }
 
 void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn)
@@ -264,7 +264,8 @@ static void ask_again(struct sctp_path *p)
 
 	if (p->flight.bytes)
 		mark_all(p, false);
-	sctp_cc_idle(&p->cc, p->rto.rto_us, p->rto.rto_us); /* 6.1 (A): as if it were idle */
+	/* 6.1 (A): as if it were idle */
+	sctp_cc_idle(&p->cc, p->rto.rto_us, p->rto.rto_us, a->s->now);
 	sctp_rto_back_off(&p->rto);
 	if (!sctp_window_ask(&a->window, any) && any)
 		(void)sctp_path_failed(p);
@@ -305,7 +306,7 @@ void sctp_loss_t3(struct sctp_path *p)
 		return; /* all of it is known to be lost: its turn to be sent starts T3 again */
 	sctp_rto_back_off(&p->rto);
 	a->s->st.timeouts++;
-	sctp_cc_timed_out(&p->cc);
+	sctp_cc_timed_out(&p->cc, p->flight.bytes);
 	sctp_recovery_time_out(&p->recovery, a->tx.send_tsn - 1);
 	p->extra = false;
 	mark_all(p, true);

@@ -359,6 +359,7 @@ static bool data_packet(struct build *w)
 	}
 	p->extra = false;
 	sctp_pacer_sent(&p->pacer, w->wire, w->a->s->now);
+	sctp_cc_sent(&p->cc, w->wire);
 	if (w->chunks && wants_sack(w))
 		ask_for_sack(w);
 	if (b->packets && w->len + SCTP_CHUNK_HEAD <= b->segment &&
@@ -393,7 +394,7 @@ static bool data_batch(struct build *w)
 	if (p->flight.bytes == 0) {
 		sctp_sampling_begin(p);
 		if (p->last_sent_us && now > p->last_sent_us)
-			sctp_cc_idle(&p->cc, now - p->last_sent_us, p->rto.rto_us);
+			sctp_cc_idle(&p->cc, now - p->last_sent_us, p->rto.rto_us, now);
 		sctp_path_pace(p);
 		sctp_path_burst(p);
 	}

@@ -84,7 +84,7 @@ static void lose(struct bbr_run *r, uint32_t n)
 
 	p->out = false;
 	if (!r->recovery)
-		sctp_cc_lost(&r->cc);
+		sctp_cc_lost(&r->cc, r->cc.cwnd);
 	if (!r->recovery)
 		r->recovery_end = r->next;
 	r->recovery = true;

@@ -165,6 +165,7 @@ static void transmit(struct flow *f, uint32_t tsn)
 	c->misses = 0;
 	c->out = true;
 	f->flight += P;
+	sctp_cc_sent(&f->cc, P);
 	if (f->t3_us == UINT64_MAX || tsn == f->cum + 1)
 		f->t3_us = net.now + f->rto.rto_us;
 	link_take(f, tsn);
@@ -205,7 +206,8 @@ static void mark_lost(struct flow *f, uint32_t tsn)
 		f->lost_from = tsn;
 }
 
-static void enter_recovery(struct flow *f)
+/* flight: with what is lost. */
+static void enter_recovery(struct flow *f, uint32_t flight)
 {
 	if (f->recovery || f->after_t3)
 		return;
@@ -216,7 +218,7 @@ static void enter_recovery(struct flow *f)
 	if (f->kind == TEXTBOOK)
 		cc_textbook_reduce(&f->textbook, false);
 	else
-		sctp_cc_lost(&f->cc);
+		sctp_cc_lost(&f->cc, flight);
 	transmit(f, next_chunk(f)); /* ignores the window */
 }
 
@@ -334,19 +336,36 @@ static void newly_acked(struct flow *f, uint32_t tsn, uint32_t cum)
 	grow(f, c, flight, advanced);
 }
 
+static void end_recovery(struct flow *f)
+{
+	if (!(f->recovery || f->after_t3) || (int32_t)(f->cum - f->exit) < 0)
+		return;
+	if (f->recovery)
+		sctp_rack_recovered(&f->rack);
+	f->recovery = f->after_t3 = false;
+	sctp_cc_recovered(&f->cc);
+}
+
 static void sender_take(struct flow *f, const struct event *e)
 {
-	if (e->duplicate)
+	uint32_t old = f->cum, delivered = 0, flight;
+	bool lost;
+
+	if (e->duplicate) {
 		needless(f);
-	else if (!chunk(f, e->tsn)->acked)
+	} else if (!chunk(f, e->tsn)->acked) {
 		newly_acked(f, e->tsn, e->cum);
-	if ((f->recovery || f->after_t3) && (int32_t)(f->cum - f->exit) >= 0) {
-		if (f->recovery)
-			sctp_rack_recovered(&f->rack);
-		f->recovery = f->after_t3 = false;
+		delivered = P;
 	}
-	if (f->kind == TEXTBOOK ? textbook_detect(f, e->tsn) : rack_detect(f))
-		enter_recovery(f);
+	end_recovery(f);
+	flight = f->flight;
+	lost = f->kind == TEXTBOOK ? textbook_detect(f, e->tsn) : rack_detect(f);
+	if (lost)
+		enter_recovery(f, flight);
+	if (f->recovery && f->kind != TEXTBOOK)
+		sctp_cc_recover(&f->cc, &(struct sctp_prr_ack){.delivered = delivered,
+							       .flight = f->flight,
+							       .safe = f->cum != old && !lost});
 	send_all(f);
 }
 
@@ -359,7 +378,7 @@ static void t3_expired(struct flow *f)
 	if (f->kind == TEXTBOOK)
 		cc_textbook_reduce(&f->textbook, true);
 	else
-		sctp_cc_timed_out(&f->cc);
+		sctp_cc_timed_out(&f->cc, f->flight);
 	sctp_rto_back_off(&f->rto);
 	f->t3_us = UINT64_MAX;
 	f->recovery = false;
@@ -374,8 +393,10 @@ static void run_timers(struct flow *f)
 	if (net.now >= f->t3_us) {
 		t3_expired(f);
 	} else if (net.now >= f->rack_us) {
+		uint32_t flight = f->flight;
+
 		if (rack_detect(f))
-			enter_recovery(f);
+			enter_recovery(f, flight);
 		send_all(f);
 	} else if (net.now >= f->probe_us) {
 		f->probe_us = UINT64_MAX;

@@ -24,6 +24,14 @@ struct invariant_path {
 	bool tail;         /* a tail-loss probe is out: nothing was acknowledged since */
 	bool extra; /* a packet may leave beyond the window: RFC 9260 7.2.4 (3), RFC 8985 7.3 */
 	bool full;  /* the window held data back when the path was last served */
+	/* Use of the window in the present round trip, which ends with a TSN, and the last one. */
+	struct invariant_use {
+		uint32_t end, most; /* bytes in flight */
+		bool full;
+	} use[2];
+	uint32_t held;      /* bytes acknowledged since the cumulative TSN advanced */
+	uint64_t stands;    /* bytes acknowledged while the window, in full use, did not grow, */
+	uint64_t stands_us; /* since then */
 	uint32_t burst_from;
 	uint64_t paced_ns; /* what left has used up the rate until then */
 	uint32_t acked;    /* bytes that the present packet newly acknowledges */

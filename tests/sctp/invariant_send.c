@@ -44,6 +44,16 @@ static void send_chunk(struct invariant *v, struct invariant_out *o, const struc
 	o->in_flight += payload;
 }
 
+/* RFC 9937 6: in proportion to what was delivered, until no more than ssthresh is in flight. */
+static bool is_in_proportion(const struct invariant_out *o, uint32_t flight)
+{
+	const struct sctp_path *before = &o->e->before[o->p->index];
+	const struct sctp_prr *r = &before->cc.prr;
+	uint64_t out = r->out + (flight - before->flight.bytes);
+
+	return r->runs && out * r->recover_fs < r->delivered * before->cc.ssthresh;
+}
+
 /* 6.1 (B), (D): what was in flight before the packet. */
 static void check_cwnd(struct invariant *v, const struct invariant_out *o, uint32_t flight)
 {
@@ -51,7 +61,7 @@ static void check_cwnd(struct invariant *v, const struct invariant_out *o, uint3
 
 	if (o->seen->extra)
 		return;
-	holds(v, "6.1-11", flight < c->cwnd);
+	holds(v, "6.1-11", flight < c->cwnd || is_in_proportion(o, flight));
 	if (o->p->pacer.rate)
 		holds(v, "6.1-17", o->seen->paced_ns < (v->j.s->now + SCTP_PACER_BATCH_US) * 1000);
 	else

@@ -1,10 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* When congestion windows grow and shrink: RFC 9260 7.2. */
+/* When congestion windows grow and shrink: RFC 9260 7.2, and for CUBIC on paced paths RFC 7661. */
 #include "tests/sctp/invariant_seen.h"
 
 #include "util/minmax.h"
 
-enum { FLOOR = 4, CUBIC_LIMIT = 8 };
+enum {
+	FLOOR = 4,
+	CUBIC_LIMIT = 8,
+	UNUSED_US = 300 * 1000000, /* RFC 7661 4.4.3 */
+	STANDS_ROUNDS = 4,         /* windows that are acknowledged before one must have grown */
+	STANDS_US = 3000000,       /* CUBIC: a curve is flat where it began */
+};
+
+/* CUBIC judges by round trips when a SACK of a paced path arrives. */
+static bool by_round_trips(const struct invariant *v, const struct sctp_path *before)
+{
+	return v->j.s->cfg.cc == SCTP_CC_CUBIC && before->pacer.rate;
+}
+
+/* It did with the last SACK: RFC 7661 holds for what comes. */
+static bool validates(const struct invariant *v, const struct sctp_path *before)
+{
+	return v->j.s->cfg.cc == SCTP_CC_CUBIC && before->cc.paced;
+}
+
+/* Nobody used much of the window for 5 minutes. */
+static bool is_unused(const struct invariant *v, const struct sctp_path *before)
+{
+	return validates(v, before) && v->j.s->now - before->cc.validated_us >= UNUSED_US;
+}
 
 /* BBR has a model of the path in place of these rules. A timeout leaves one packet to it, too. */
 static bool has_model(const struct invariant *v)
@@ -50,24 +74,78 @@ static void check_avoidance(struct invariant *v, struct invariant_path *p,
 	p->credit -= min_u32((uint32_t)p->credit, before->cc.cwnd);
 }
 
+/* full: the window was in full use when the path was last served, before other SACKs. */
+static bool is_full(const struct invariant_path *p, const struct sctp_path *before)
+{
+	return p->full || before->flight.bytes + before->cc.pmdcs > before->cc.cwnd;
+}
+
+static void note_use(struct invariant_seen *e, unsigned i)
+{
+	const struct sctp_path *before = &e->before[i];
+	struct invariant_path *p = &e->path[i];
+	struct invariant_use *u = &p->use[0];
+
+	if (!sctp_tsn_before(e->a->tx.cum, u->end)) {
+		p->use[1] = *u;
+		*u = (struct invariant_use){.end = e->send_tsn};
+	}
+	u->full |= is_full(p, before);
+	u->most = max_u32(u->most, before->flight.bytes);
+}
+
+/* It was in use in a round trip: reached, or in slow start half of it. */
+static bool was_used(const struct invariant_path *p, const struct sctp_cc *c)
+{
+	uint32_t most = max_u32(p->use[0].most, p->use[1].most);
+
+	return p->use[0].full || p->use[1].full || (c->cwnd <= c->ssthresh && c->cwnd / 2 < most);
+}
+
 static void check_growth(struct invariant *v, struct invariant_seen *e, unsigned i)
 {
 	const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 	struct invariant_path *p = &e->path[i];
-	uint32_t growth = after->cc.cwnd - before->cc.cwnd, limit = before->cc.pmdcs;
+	uint32_t growth = after->cc.cwnd - before->cc.cwnd,
+		 most = min_u32(p->acked, before->cc.pmdcs);
+	bool rounds = by_round_trips(v, before);
 
 	if (v->j.s->cfg.cc == SCTP_CC_CUBIC)
-		limit = before->pacer.rate ? UINT32_MAX : limit * CUBIC_LIMIT;
+		most = rounds ? p->held : min_u32(p->acked, before->cc.pmdcs * CUBIC_LIMIT);
 	holds(v, "7.2.1-13", p->acked > 0);
 	holds(v, "7.2.1-09", !before->recovery.fast);
-	/* full: the window was in full use when the path was last served, before other SACKs. */
-	holds(v, "7.2.1-08", p->full || before->flight.bytes + before->cc.pmdcs > before->cc.cwnd);
+	holds(v, "7.2.1-08", rounds ? was_used(p, &before->cc) : is_full(p, before));
 	if (before->cc.cwnd > before->cc.ssthresh) {
 		check_avoidance(v, p, before, growth);
 		return;
 	}
-	holds(v, "7.2.1-10", growth <= min_u32(p->acked, limit));
+	holds(v, "7.2.1-10", growth <= most);
 	holds(v, "7.2.1-10", e->a->tx.cum != e->cum);
+}
+
+/* A window in full use does grow outside of recovery: in slow start, in each round trip by RFC
+ * 9260's rules unless all was acknowledged (7.2.2), and after a while with CUBIC. */
+static void check_that_it_grows(struct invariant *v, struct invariant_seen *e, unsigned i)
+{
+	const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
+	struct invariant_path *p = &e->path[i];
+	uint64_t now = v->j.s->now;
+	bool cubic = v->j.s->cfg.cc == SCTP_CC_CUBIC && before->cc.cwnd > before->cc.ssthresh;
+
+	if (after->cc.cwnd != before->cc.cwnd || before->recovery.fast || after->recovery.fast ||
+	    !is_full(p, before) || e->a->tx.cum == e->cum || after->flight.bytes == 0 ||
+	    before->cc.cwnd >= before->cc.max_cwnd) {
+		p->stands = 0;
+		p->stands_us = now;
+		return;
+	}
+	p->stands += p->acked;
+	if (!cubic)
+		holds(v, "7.2.1-10", p->stands <= (uint64_t)STANDS_ROUNDS * before->cc.cwnd);
+	else
+		holds(v, "7.2.1-10",
+		      p->stands <= (uint64_t)STANDS_ROUNDS * before->cc.cwnd ||
+			      now - p->stands_us <= STANDS_US + 8 * (uint64_t)before->rto.srtt_us);
 }
 
 /* ---- reductions ---- */
@@ -93,7 +171,7 @@ static void check_recovery(struct invariant *v, const struct invariant_seen *e, 
 			      after->cc.ssthresh == before->cc.ssthresh);
 	/* A SACK may show that the recovery was needless, and that another chunk is lost. */
 	if (after->cc.cwnd < before->cc.cwnd)
-		holds(v, "7.2.4-16", enters || undone(v, before, after));
+		holds(v, "7.2.4-16", enters || undone(v, before, after) || is_unused(v, before));
 }
 
 static void note_entry(const struct invariant_seen *e, unsigned i, struct invariant_path *p)
@@ -118,13 +196,19 @@ void invariant_windows_input(struct invariant *v, struct invariant_seen *e)
 			p->credit += p->acked;
 		else
 			p->credit = 0;
+		p->held += p->acked;
 		if (e == v->packet.to && v->packet.sacks <= 1 && !resized(before, after) &&
 		    !has_model(v)) {
+			note_use(e, i);
 			if (after->cc.cwnd > before->cc.cwnd && !undone(v, before, after))
 				check_growth(v, e, i);
+			if (p->acked)
+				check_that_it_grows(v, e, i);
 			check_recovery(v, e, i);
 		}
 		note_entry(e, i, p);
+		if (p->acked && (e->a->tx.cum != e->cum || after->recovery.fast))
+			p->held = 0;
 		if (sctp_queue_empty(&e->a->tx))
 			p->credit = 0;
 	}
@@ -147,6 +231,11 @@ static void check_timeout(struct invariant *v, const struct sctp_path *before,
 	if (v->j.s->cfg.cc == SCTP_CC_CUBIC)
 		half = (uint32_t)((uint64_t)b->cwnd * 7 / 10);
 	half = half > floor ? half : floor;
+	/* RFC 7661 4.4.1: of what was in use. */
+	if (validates(v, before) && b->cwnd / 2 > before->flight.bytes) {
+		holds(v, "6.3.3-01", c->ssthresh >= floor && c->ssthresh <= half);
+		return;
+	}
 	/* In the same instant some of it was found to be lost: that has halved it before. */
 	holds(v, "6.3.3-01",
 	      c->ssthresh == half || (before->loss_us <= v->j.s->now && c->ssthresh >= floor &&
@@ -185,5 +274,6 @@ void invariant_windows_output(struct invariant *v, const struct invariant_seen *
 		holds(v, "7.2.1-14", after->cc.cwnd < before->cc.cwnd);
 		holds(v, "7.2.1-14", before->flight.bytes == 0 && since >= before->rto.rto_us);
 		holds(v, "7.2.1-14", after->cc.cwnd >= FLOOR * after->cc.pmdcs);
+		holds(v, "7.2.1-14", !validates(v, before) || is_unused(v, before));
 	}
 }

@@ -78,6 +78,8 @@ static void remember(const struct sctp_assoc *a, struct judge_before *ret)
 		ret->path[i].lost = a->flight.lost.n ? a->tx.bytes : 0;
 		ret->path[i].cwnd = p->cc.cwnd;
 		ret->path[i].undo = p->cc.undo.cwnd;
+		ret->path[i].held = p->cc.gap_acked;
+		ret->path[i].sndcnt = p->cc.prr.above ? p->cc.prr.sndcnt : 0;
 		ret->path[i].pmdcs = p->cc.pmdcs;
 		ret->path[i].extra = p->extra;
 	}
@@ -118,6 +120,9 @@ static void check_flight(const struct judge *j, const struct judge_before *b,
 		return;
 	check(j, p->state != SCTP_PATH_UNCONFIRMED);
 	check(j, p->t3_us != SCTP_NEVER);
+	/* In fast recovery it comes down gradually (RFC 9937). */
+	if (p->cc.prr.runs && b->path[i].flight + b->path[i].sndcnt > most)
+		most = b->path[i].flight + b->path[i].sndcnt;
 	/* One packet more may go after a loss. */
 	if (b->path[i].extra && b->path[i].flight > most)
 		most = b->path[i].flight;
@@ -144,8 +149,9 @@ void judge_output(const struct judge *j, const struct judge_before *b, unsigned 
 	}
 }
 
-/* With RFC 9260 by a packet; with CUBIC at most by what was acknowledged on the path, and a packet;
- * or back to what it was before a needless reduction; or the initial window of a larger path MTU.
+/* With RFC 9260 by a packet; with CUBIC at most by what was acknowledged on the path, now or since
+ * the cumulative TSN stands, and a packet; or back to what it was before a needless reduction; or
+ * the initial window of a larger path MTU.
  */
 static void check_growth(const struct judge *j, const struct judge_before *b,
 			 const struct sctp_path *p)
@@ -158,7 +164,7 @@ static void check_growth(const struct judge *j, const struct judge_before *b,
 	if (c->cwnd <= b->path[i].cwnd || j->s->cfg.cc == SCTP_CC_BBR)
 		return;
 	if (j->s->cfg.cc == SCTP_CC_CUBIC)
-		step += b->path[i].flight + b->path[i].lost;
+		step += b->path[i].flight + b->path[i].lost + b->path[i].held;
 	most = b->path[i].cwnd + step;
 	if (b->path[i].undo > most - step)
 		most = b->path[i].undo + step;

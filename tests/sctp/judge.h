@@ -24,7 +24,7 @@ struct judge_before {
 	uint32_t in_flight;
 	unsigned npaths;
 	struct {
-		uint32_t flight, lost, cwnd, undo, pmdcs;
+		uint32_t flight, lost, cwnd, undo, pmdcs, held, sndcnt;
 		bool extra;
 	} path[SCTP_MAX_PATHS];
 };

@@ -160,7 +160,7 @@ Test(sctp_cc_bbr, a_timeout_leaves_one_packet_and_recovery_the_window)
 
 	bbr_run_until(r, 3000000);
 	cwnd = r->cc.cwnd;
-	sctp_cc_timed_out(&r->cc);
+	sctp_cc_timed_out(&r->cc, r->cc.cwnd);
 	cr_assert_eq(r->cc.cwnd, r->cc.pmdcs);
 	sctp_cc_bbr_recovered(&r->cc);
 	cr_assert_eq(r->cc.cwnd, cwnd);
@@ -173,7 +173,7 @@ Test(sctp_cc_bbr, a_needless_recovery_is_undone)
 
 	cr_assert(bbr_run_until_state(r, SCTP_BBR_UP, 5000000));
 	cwnd = r->cc.cwnd;
-	sctp_cc_lost(&r->cc);
+	sctp_cc_lost(&r->cc, r->cc.cwnd);
 	bbr_run_lose(r, 20);
 	cr_assert_eq(r->model.state, SCTP_BBR_DOWN);
 	cr_assert_neq(r->model.inflight_longterm, SCTP_BBR_ANY_VOLUME);
@@ -192,6 +192,6 @@ Test(sctp_cc_bbr, without_memory_a_path_uses_cubic)
 	sctp_cc_bbr_begin(&c, NULL, 1, 0);
 	cr_assert_not(sctp_cc_bbr_wanted(&c));
 	cr_assert_null(sctp_cc_bbr_delivery(&c));
-	sctp_cc_lost(&c);
+	sctp_cc_lost(&c, c.cwnd);
 	cr_assert_lt(c.ssthresh, UINT32_MAX);
 }

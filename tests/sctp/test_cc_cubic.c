@@ -24,7 +24,7 @@ static struct sctp_cc after_loss(uint32_t pmdcs, uint32_t cwnd)
 	struct sctp_cc c = fresh(pmdcs);
 
 	c.cwnd = cwnd;
-	sctp_cc_lost(&c);
+	sctp_cc_lost(&c, c.cwnd);
 	return c;
 }
 
@@ -111,7 +111,7 @@ Test(sctp_cc_cubic, loss)
 	cr_assert_eq(c.cwnd, 70 * P);
 	cr_assert_eq(c.ssthresh, 70 * P);
 	cr_assert_eq(c.cubic.w_max, 100 * P);
-	sctp_cc_lost(&c);
+	sctp_cc_lost(&c, c.cwnd);
 	cr_assert_eq(c.cwnd, 49 * P);
 	cr_assert_eq(c.cubic.w_max, 70 * P * 17 / 20, "fast convergence");
 	cr_assert_eq(c.cubic.prior, 70 * P);
@@ -123,7 +123,7 @@ Test(sctp_cc_cubic, an_expiry_starts_the_curve_where_slow_start_ends)
 	uint64_t now = 1;
 
 	c.cwnd = 100 * P;
-	sctp_cc_timed_out(&c);
+	sctp_cc_timed_out(&c, c.cwnd);
 	cr_assert_eq(c.cwnd, P);
 	cr_assert_eq(c.ssthresh, 70 * P);
 	while (c.cwnd <= c.ssthresh)
@@ -183,7 +183,7 @@ Test(sctp_cc_cubic, undo_restores_the_curve)
 		full_round(&c, &now, 50000);
 	same = c;
 	then = now;
-	sctp_cc_lost(&c);
+	sctp_cc_lost(&c, c.cwnd);
 	cr_assert_lt(c.cwnd, same.cwnd);
 	sctp_cc_undo(&c);
 	for (int i = 0; i < 20; i++) {
@@ -220,8 +220,8 @@ Test(sctp_cc_cubic, extreme_numbers)
 					cr_assert_geq(c.cwnd, before);
 					cr_assert_leq(c.cwnd, largest);
 				}
-				sctp_cc_timed_out(&c);
-				sctp_cc_lost(&c);
+				sctp_cc_timed_out(&c, c.cwnd);
+				sctp_cc_lost(&c, c.cwnd);
 				cr_assert_geq(c.cwnd, 1);
 			}
 }
