@@ -6,7 +6,7 @@
 /* A batch begins: time in which no packet waited gives nothing. */
 static void open_batch(struct sctp_pacer *p, uint64_t now_us)
 {
-	uint64_t credit_us = p->waiting ? min_u64(SCTP_PACER_BATCH_US, now_us) : 0;
+	uint64_t credit_us = p->waiting ? min_u64(p->batch_us, now_us) : 0;
 
 	p->next_ns = max_u64(p->next_ns, (now_us - credit_us) * 1000);
 	p->open_us = now_us;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * When the packets of a path leave: spread over a round trip instead of all at once when a SACK
- * arrives, because a queue on the way holds little. Packets leave in batches of 1 ms of the rate,
- * or one by one if that is less than a packet: a batch costs one turn of the caller. The next batch
- * leaves when the rate has caught up with this one. A caller who waited and comes late may send
- * what was due meanwhile as well, of at most another batch. Knows numbers only.
+ * arrives, because a queue on the way holds little. Packets leave in batches of at most 1 ms of the
+ * rate, or one by one if that is less than a packet: a batch costs one turn of the caller. The next
+ * batch leaves when the rate has caught up with this one. A caller who waited and comes late may
+ * send what was due meanwhile as well, of at most another batch. Knows numbers only.
  *
  * So the bytes that leave in any time t are at most rate * (t + 2 ms) plus a packet.
  */
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum {
-	SCTP_PACER_BATCH_US = 1000,
+	SCTP_PACER_BATCH_US = 1000,     /* at most */
 	SCTP_PACER_LEAST_RTT_US = 1000, /* of a path that is paced: below, a window is a batch */
 };
 
@@ -24,19 +24,22 @@ struct sctp_pacer {
 	uint64_t rate;    /* bytes per second; 0: not paced */
 	uint64_t next_ns; /* the rate is used up until then */
 	uint64_t open_us; /* the present batch began */
-	bool waiting;     /* packets wait for the next batch */
+	uint32_t batch_us;
+	bool waiting; /* packets wait for the next batch */
 };
 
-/* The rate from now on, of bytes that are reported to sctp_pacer_sent(); 0: not paced. */
-static inline void sctp_pacer_set_rate(struct sctp_pacer *p, uint64_t rate)
+/* The rate from now on, of bytes that are reported to sctp_pacer_sent(); 0: not paced. batch_us: of
+ * a batch, at most SCTP_PACER_BATCH_US. */
+static inline void sctp_pacer_set_rate(struct sctp_pacer *p, uint64_t rate, uint32_t batch_us)
 {
 	p->rate = rate;
+	p->batch_us = batch_us;
 }
 
 /* True if a packet may leave now. */
 static inline bool sctp_pacer_ready(const struct sctp_pacer *p, uint64_t now_us)
 {
-	uint64_t end_us = p->open_us == now_us ? now_us + SCTP_PACER_BATCH_US : now_us;
+	uint64_t end_us = p->open_us == now_us ? now_us + p->batch_us : now_us;
 
 	return !p->rate || p->next_ns < end_us * 1000 + (p->open_us != now_us);
 }

@@ -23,7 +23,7 @@ static void begin(uint64_t rate)
 {
 	p = (struct sctp_pacer){0};
 	now = SECOND;
-	sctp_pacer_set_rate(&p, rate);
+	sctp_pacer_set_rate(&p, rate, SCTP_PACER_BATCH_US);
 }
 
 Test(pacer, without_a_rate_all_packets_may_leave)
@@ -93,7 +93,7 @@ Test(pacer, no_more_than_two_batches_ahead_of_any_rate)
 		z = z * UINT64_C(6364136223846793005) + 1442695040888963407;
 		packet = 20 + (uint32_t)(z >> 33) % 9000;
 		if (z >> 60 == 0)
-			sctp_pacer_set_rate(&p, 1000 + (z >> 20) % 1000000000);
+			sctp_pacer_set_rate(&p, 1000 + (z >> 20) % 1000000000, SCTP_PACER_BATCH_US);
 		now += z >> 62 ? 0 : (z >> 40) % 3000;
 		used_ns = max_u64(used_ns, (now - SCTP_PACER_BATCH_US) * 1000);
 		if (!sctp_pacer_ready(&p, now)) {
@@ -103,5 +103,20 @@ Test(pacer, no_more_than_two_batches_ahead_of_any_rate)
 		cr_assert_lt(used_ns, (now + SCTP_PACER_BATCH_US) * 1000);
 		sctp_pacer_sent(&p, packet, now);
 		used_ns += packet * UINT64_C(1000000000) / p.rate;
+	}
+}
+
+Test(sctp_pacer, a_batch_may_be_shorter_than_a_millisecond)
+{
+	static const uint32_t batch_us[] = {SCTP_PACER_BATCH_US, SCTP_PACER_BATCH_US / 2};
+
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned n = 0;
+
+		p = (struct sctp_pacer){0};
+		sctp_pacer_set_rate(&p, 100000000, batch_us[i]);
+		for (; sctp_pacer_ready(&p, 5000); n++)
+			sctp_pacer_sent(&p, 1000, 5000);
+		cr_assert_eq(n, batch_us[i] / 10, "%u", n);
 	}
 }
