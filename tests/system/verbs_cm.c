@@ -386,6 +386,37 @@ static void refused(void)
 	VERB(fcntl(clients->fd, F_SETFL, 0) == 0);
 }
 
+/* A port belongs to the id that is bound to it, and what has no device or no way is said at once.
+ */
+static void bound(void)
+{
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	struct sockaddr_in at = addr[0], again = addr[0];
+	struct rdma_cm_id *first, *second;
+	struct rdma_cm_event *ev;
+
+	at.sin_port = again.sin_port = htons(29999);
+	VERB(rdma_create_id(servers, &first, NULL, RDMA_PS_TCP) == 0);
+	VERB(rdma_create_id(servers, &second, NULL, RDMA_PS_TCP) == 0);
+	VERB(rdma_bind_addr(first, (struct sockaddr *)&at) == 0);
+	VERB(ntohs(rdma_get_src_port(first)) == 29999);
+	VERB(rdma_bind_addr(first, (struct sockaddr *)&at) == -1 && errno == EINVAL);
+	VERB(rdma_bind_addr(second, (struct sockaddr *)&again) == -1 && errno == EADDRINUSE);
+	VERB(rdma_listen(first, 3) == 0 && ntohs(rdma_get_src_port(first)) == 29999);
+	VERB(rdma_destroy_id(first) == 0);
+	VERB(rdma_bind_addr(second, (struct sockaddr *)&again) == 0);
+	VERB(rdma_destroy_id(second) == 0);
+
+	VERB(rdma_create_id(servers, &first, NULL, RDMA_PS_TCP) == 0);
+	six.sin6_port = htons(1);
+	if (rdma_resolve_addr(first, NULL, (struct sockaddr *)&six, 2000) == 0) {
+		VERB(rdma_get_cm_event(servers, &ev) == 0);
+		VERB(ev->event == RDMA_CM_EVENT_ADDR_ERROR && ev->status == -ENODEV);
+		VERB(rdma_ack_cm_event(ev) == 0);
+	}
+	VERB(rdma_destroy_id(first) == 0);
+}
+
 /* A name is not needed, an id may hold the address that it resolves, and a loopback address of no
  * daemon binds to no device. */
 static void addresses(void)
@@ -488,6 +519,7 @@ static const struct {
 	{"rejected", rejected},
 	{"destroyed early", early_ends},
 	{"what is not possible", refused},
+	{"addresses and ports that are bound", bound},
 	{"addresses of hints, of the id, of loopback", addresses},
 	{"listeners of one family", one_family},
 	{"a listener that waits", waiting_listener},

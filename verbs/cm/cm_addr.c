@@ -12,6 +12,7 @@
 #include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/cm/cm_event.h"
+#include "verbs/cm/cm_listen.h"
 #include "verbs/cm/cm_sync.h"
 
 /* ---- ids ---- */
@@ -111,52 +112,86 @@ static bool binds_no_device(const struct sockaddr_storage *src)
 	return addr_is_any(src) || (addr_is_loopback(src) && host_count() && !host_with(src));
 }
 
+/* As in the kernel, the port is taken from now on. */
+static int bind_device(struct cm_id *id)
+{
+	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;
+	int r;
+
+	if (cm_addr_any_host(id))
+		return errno;
+	r = addr_port(src) && !id->reuses ? cm_listen_reserve(id) : 0;
+	return r ? error_of_call("rdma_bind_addr", r) : 0;
+}
+
 int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 {
 	struct cm_id *id = cm_of(ibv);
 	struct sockaddr_storage *src = &ibv->route.addr.src_storage;
+	int r = 0;
 
 	if (addr->sa_family == AF_IB)
 		return cm_fail(EINVAL); /* every program with rsockets tries it */
 	if (!addr_is_ip(addr))
 		return cm_fail(error_unsupported(
 			"rdma_bind_addr", "only IPv4 and IPv6 addresses are supported", EINVAL));
+	if (id->bound)
+		return cm_fail(EINVAL);
 	addr_copy(src, addr);
-	if (binds_no_device(src))
-		return 0;
-	id->has_source = true;
-	return cm_addr_any_host(id);
+	id->has_source = !binds_no_device(src);
+	if (id->has_source)
+		r = bind_device(id);
+	id->bound = r == 0;
+	return r ? cm_fail(r) : 0;
 }
 
-/* The address that the kernel would send from. */
-static void find_source(struct cm_id *id)
+/* The address that the kernel would send from. 0 or a positive errno value: there is no way. */
+static int find_source(struct cm_id *id)
 {
 	struct rdma_addr *a = &id->ibv.route.addr;
 	socklen_t len = sizeof(a->src_storage);
 	int fd = socket(a->dst_addr.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int r;
 
 	if (fd < 0)
-		return;
-	if (connect(fd, &a->dst_addr, addr_len(&a->dst_addr)) == 0)
+		return errno;
+	r = connect(fd, &a->dst_addr, addr_len(&a->dst_addr)) ? errno : 0;
+	if (r == 0)
 		getsockname(fd, &a->src_addr, &len);
 	addr_set_port(&a->src_storage, 0);
 	close(fd);
+	return r;
 }
 
-/* The daemon that has that address, else the first one. */
+static bool has_family(struct host *h, sa_family_t family)
+{
+	struct sockaddr_storage own[8];
+	int n = ddp_query_addrs(host_ddp(h), own, 8);
+
+	for (int i = 0; i < n && i < 8; i++)
+		if (own[i].ss_family == family)
+			return true;
+	return false;
+}
+
+/* The daemon that has that address, else the first one that has the family. */
 static int take_route(struct cm_id *id)
 {
-	const struct sockaddr_storage any = {.ss_family = AF_UNSPEC};
+	const sa_family_t family = id->ibv.route.addr.dst_addr.sa_family;
 	struct host *h = host_with(&id->ibv.route.addr.src_storage);
 
+	for (unsigned i = 0; !h && i < host_count(); i++)
+		if (has_family(host_at(i), family))
+			h = host_at(i);
 	if (!h)
-		h = host_of(&any);
-	return h ? cm_take_host(id, h) : -1;
+		return ENODEV;
+	return cm_take_host(id, h) ? errno : 0;
 }
 
 static int resolve(struct cm_id *id, const struct sockaddr *src, const struct sockaddr *dst)
 {
 	struct rdma_addr *a = &id->ibv.route.addr;
+	int r;
 
 	if (!addr_is_ip(dst))
 		return EINVAL;
@@ -167,11 +202,12 @@ static int resolve(struct cm_id *id, const struct sockaddr *src, const struct so
 	}
 	if (id->has_source)
 		return cm_addr_any_host(id) ? errno : 0;
-	find_source(id);
-	return take_route(id) ? errno : 0;
+	r = find_source(id);
+	return r ? r : take_route(id);
 }
 
-/* The event is queued at once: the daemon resolves when it connects. */
+/* The event is queued at once: the daemon resolves when it connects. As in the kernel, what no
+ * device can reach is an event; a wrong address and a missing way are errors of the call. */
 int rdma_resolve_addr(struct rdma_cm_id *ibv, struct sockaddr *src, struct sockaddr *dst,
 		      int timeout_ms)
 {
@@ -179,9 +215,9 @@ int rdma_resolve_addr(struct rdma_cm_id *ibv, struct sockaddr *src, struct socka
 	int r = resolve(id, src, dst);
 
 	(void)timeout_ms;
-	if (r)
+	if (r && r != ENODEV)
 		return cm_fail(r);
-	cm_event_simple(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	cm_event_simple(id, r ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED, -r);
 	return cm_sync(id);
 }
 

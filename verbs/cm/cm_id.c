@@ -127,6 +127,8 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, siz
 {
 	if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_AFONLY && len == sizeof(int))
 		cm_of(id)->family_only = *(int *)value != 0;
+	if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_REUSEADDR && len == sizeof(int))
+		cm_of(id)->reuses = *(int *)value != 0;
 	if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_ACK_TIMEOUT && len == 1)
 		cm_of(id)->ack_timeout = *(uint8_t *)value & 31;
 	if (level == RDMA_OPTION_ID && name <= RDMA_OPTION_ID_ACK_TIMEOUT)

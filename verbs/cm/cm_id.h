@@ -32,6 +32,9 @@ struct cm_id {
 	 * or accepted. */
 	struct session_end end;
 	struct ddp_id *reserved; /* holds the port until rdma_listen(); NULL: none */
+	bool bound;              /* by the program, to an address or a port */
+	bool named_port;         /* `reserved` is for the port that the program named */
+	bool reuses;             /* RDMA_OPTION_ID_REUSEADDR: it does not reserve its port */
 	bool sync;               /* calls wait for their event */
 	bool own_channel;        /* made with the id */
 	bool has_source;         /* the program chose the local address */

@@ -46,10 +46,16 @@ static int listen_own(struct cm_id *id, struct ddp_id *ddp, int backlog)
 	return r;
 }
 
-/* The first listener: at the daemon of the id. The backlog of a reserved port is the daemon's
- * default. */
+/* The first listener: at the daemon of the id. A port that the program named begins again, with its
+ * backlog; that of one that the daemon chose is the daemon's default. */
 static int listen_first(struct cm_id *id, int backlog)
 {
+	const uint16_t port = addr_port(&id->ibv.route.addr.src_storage);
+
+	if (id->reserved && id->named_port) {
+		cm_listen_release(id);
+		addr_set_port(&id->ibv.route.addr.src_storage, port);
+	}
 	if (!id->reserved)
 		return listen_own(id, id->end.id, backlog);
 	pthread_mutex_lock(&id->host->event_lock);
@@ -148,6 +154,19 @@ void cm_listen_release(struct cm_id *id)
 	id->reserved = NULL;
 	pthread_mutex_unlock(&id->host->event_lock);
 	addr_set_port(&id->ibv.route.addr.src_storage, 0);
+}
+
+int cm_listen_reserve(struct cm_id *id)
+{
+	int r = ddp_create_id(host_ddp(id->host), &id->end.sink, &id->reserved);
+
+	if (r)
+		return r;
+	r = listen_own(id, id->reserved, 0);
+	if (r)
+		cm_listen_release(id);
+	id->named_port = r == 0;
+	return r;
 }
 
 /* Reserves a port for an id that is bound to port 0: the program sends it to its peers. */

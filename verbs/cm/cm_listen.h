@@ -14,7 +14,11 @@ typedef void (*cm_listen_request)(struct cm_id *listener, struct host *host,
  * negative errno value. */
 int cm_listen_start(struct cm_id *id, int backlog, cm_listen_request on_request);
 
-/* Gives a port back that rdma_get_src_port() has reserved, if it has. */
+/* Reserves the port of an id that is bound to an address, so that no other id gets it. 0 or a
+ * negative errno value. */
+int cm_listen_reserve(struct cm_id *id);
+
+/* Gives a port back that is reserved, if one is. */
 void cm_listen_release(struct cm_id *id);
 
 /* Ends the listeners besides id->end. */
