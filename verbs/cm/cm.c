@@ -251,7 +251,7 @@ static int accept_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 	fill_param(conn ? conn : &no_param, &param);
 	if (id->peer_verbs) {
 		add_announcement(conn ? conn : &no_param, CM_PRIVATE_REPLY, &private, &param);
-		id->end.qp->send_imm = true;
+		qp_note(&id->end.qp->send_imm, true);
 	}
 	if (id->negotiated) {
 		param.flags = DDP_CONN_NEGOTIATE;
@@ -400,7 +400,7 @@ static void note_depth(struct cm_id *id, const struct ddp_cm_event *ev)
 	bool known = id->passive ? id->negotiated : ev->conn_flags & DDP_CONN_NEGOTIATE;
 
 	if (qp && known && (ird == 0 || ird == DDP_READS_NONE))
-		qp->no_reads = true;
+		qp_note(&qp->no_reads, true);
 }
 
 /* InfiniBand: the program that named the queue pair makes it ready before the session is. */
@@ -416,7 +416,7 @@ static void on_established(struct cm_id *id, const struct ddp_cm_event *ev)
 	id->established = true;
 	note_depth(id, ev);
 	if (cm_private_take(CM_PRIVATE_REPLY, ev->private_data, &len) && !id->passive && id->end.qp)
-		id->end.qp->send_imm = true;
+		qp_note(&id->end.qp->send_imm, true);
 	begin_work(id);
 	cm_addr_of_session(id);
 	if (id->end.qp)

@@ -11,14 +11,7 @@
 #include "verbs/verbs/context.h"
 
 /* Wherever librdmacm has the length of queues in a device. The default of rsockets is 384. */
-static const uint32_t *rsocket_device(void)
-{
-	static uint32_t all[64];
-
-	for (unsigned i = 0; i < 64; i++)
-		all[i] = 512;
-	return all;
-}
+static uint32_t rsocket_device[64] = {[0 ... 63] = 512};
 
 struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps)
 {
@@ -26,7 +19,7 @@ struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdm
 
 	if (!id)
 		return NULL;
-	id->rsocket.device = rsocket_device();
+	id->rsocket.device = rsocket_device;
 	memset(id->rsocket.members, 1, sizeof(id->rsocket.members));
 	id->channel = id->ibv.channel = channel;
 	id->ibv.context = context;

@@ -339,7 +339,7 @@ static int become_ready(struct qp *qp)
 		return error_unsupported("ibv_modify_qp",
 					 "the daemon cannot listen for queue pairs without rdma_cm",
 					 ENOMEM);
-	qp->send_imm = true; /* no other library speaks this protocol */
+	qp_note(&qp->send_imm, true); /* no other library speaks this protocol */
 	if (connects(qp))
 		return connect_qp(qp);
 	qp->state = IBV_QPS_RTR;

@@ -102,7 +102,7 @@ static void set_imm(const struct ibv_send_wr *wr, struct ddp_send_wr *write,
 static int set_send_imm(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *imm,
 			struct ddp_send_wr *send)
 {
-	if (!qp->send_imm)
+	if (!qp_knows(&qp->send_imm))
 		return -error_unsupported("ibv_post_send", POST_NO_SEND_IMM, EOPNOTSUPP);
 	*send = *imm;
 	send->opcode = DDP_WR_SEND;
@@ -185,14 +185,16 @@ static void pace(struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr
 {
 	bool takes_receive = last->opcode == DDP_WR_SEND || last->opcode == DDP_WR_SEND_WITH_INV ||
 			     last->opcode == DDP_WR_IMM_DATA;
+	uint32_t unplaced = qp_unplaced(qp);
 
-	if (!takes_receive || qp->no_reads)
+	if (!takes_receive || qp_knows(&qp->no_reads))
 		return;
-	qp->unplaced += length_of(wr) + PER_MESSAGE;
-	if (last->send_flags & DDP_SEND_SIGNALED && qp->unplaced >= UNPLACED_MAX) {
+	unplaced += length_of(wr) + PER_MESSAGE;
+	if (last->send_flags & DDP_SEND_SIGNALED && unplaced >= UNPLACED_MAX) {
 		last->send_flags |= DDP_SEND_PACED;
-		qp->unplaced = 0;
+		unplaced = 0;
 	}
+	qp_set_unplaced(qp, unplaced);
 }
 
 static void fill_send(struct qp *qp, struct ibv_send_wr *wr, struct batch *b)

@@ -216,6 +216,8 @@ struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_ini
 	if (!qp)
 		return NULL;
 	r = e ? create_on(qp, e, pd, attr) : create_on_own(qp, pd, attr);
+	if (e && r == -EINVAL) /* the id is that of a session request that is gone */
+		r = create_on_own(qp, pd, attr);
 	if (r == 0)
 		return qp;
 	error_of_call("ibv_create_qp", r);
@@ -357,7 +359,9 @@ static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp)
 	qp->ddp = ddp;
 	qp->watch.ddp = ddp;
 	qp->own.id = id;
-	qp->joined = qp->send_imm = qp->no_reads = qp->peer_left = false;
+	qp->joined = qp->peer_left = false;
+	qp_note(&qp->send_imm, false);
+	qp_note(&qp->no_reads, false);
 	qp->unplaced = 0;
 }
 

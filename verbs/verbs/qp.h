@@ -59,9 +59,31 @@ struct qp {
 	/* Sent since a request that completed when it was placed. Approximate when threads post at
 	 * the same time. */
 	uint32_t unplaced;
+	/* Threads that post read them without a lock: by qp_knows(). */
 	bool send_imm; /* the peer takes Sends with Immediate Data */
 	bool no_reads; /* the session allows none, which placed requests need */
 };
+
+static inline bool qp_knows(const bool *member)
+{
+	return __atomic_load_n(member, __ATOMIC_RELAXED);
+}
+
+/* The caller holds event_lock. */
+static inline void qp_note(bool *member, bool value)
+{
+	__atomic_store_n(member, value, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t qp_unplaced(const struct qp *qp)
+{
+	return __atomic_load_n(&qp->unplaced, __ATOMIC_RELAXED);
+}
+
+static inline void qp_set_unplaced(struct qp *qp, uint32_t n)
+{
+	__atomic_store_n(&qp->unplaced, n, __ATOMIC_RELAXED);
+}
 
 static inline struct qp *qp_of(struct ibv_qp *ibv)
 {

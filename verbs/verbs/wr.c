@@ -103,7 +103,7 @@ static void wr_send(struct ibv_qp_ex *ex)
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 {
 	begin_wr(ex, IBV_WR_SEND_WITH_IMM)->imm_data = imm;
-	if (!of(ex)->send_imm)
+	if (!qp_knows(&of(ex)->send_imm))
 		note_failure(ex,
 			     error_unsupported("ibv_wr_send_imm", POST_NO_SEND_IMM, EOPNOTSUPP));
 }
