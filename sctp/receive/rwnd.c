@@ -58,6 +58,7 @@ static bool unknown_path(struct sctp_rwnd *w)
 {
 	bool much = w->arrived > w->size / SCTP_RWND_TIMES;
 
+	w->is_short = false;
 	w->round_us = 0;
 	if (much)
 		w->arrived = 0;
@@ -66,8 +67,9 @@ static bool unknown_path(struct sctp_rwnd *w)
 
 static void short_path(struct sctp_rwnd *w, struct sctp_rwnd_limits *l, bool waits, uint64_t now_us)
 {
-	if (!waits)
+	if (w->is_short && !waits)
 		shrink(w, l, w->arrived);
+	w->is_short = true;
 	begin_round(w, now_us);
 }
 
@@ -77,6 +79,7 @@ static bool long_path(struct sctp_rwnd *w, struct sctp_rwnd_limits *l, uint32_t 
 	uint64_t wanted = (uint64_t)SCTP_RWND_TIMES * w->arrived;
 	bool runs = w->round_us != 0;
 
+	w->is_short = false;
 	if (runs && now_us - w->round_us < rtt_us)
 		return false;
 	if (runs)

@@ -39,6 +39,7 @@ struct sctp_rwnd {
 	uint32_t least_us; /* round trip of the path, UINT32_MAX: not measured */
 	uint8_t path;      /* that data arrives on */
 	bool active;       /* data arrived since rest_us was set */
+	bool is_short;     /* the path was short at the last packet: `arrived` is of this one */
 };
 
 /* The path that a packet with data arrived on. */

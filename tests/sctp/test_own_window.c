@@ -107,6 +107,11 @@ Test(own_window, a_path_that_proves_to_be_short_gets_the_first_size_back)
 	one_more(&busy);
 	size = w.size;
 	cr_assert_geq(size, 7 * MIB);
+	sctp_rwnd_took(&w, MIB);
+	sctp_rwnd_packet(&w, &limits, &busy, false, now);
+	sctp_rwnd_took(&w, KIB);
+	sctp_rwnd_packet(&w, &limits, &quick, false, now);
+	cr_expect_eq(w.size, size, "not by what arrived before");
 	sctp_rwnd_took(&w, KIB);
 	sctp_rwnd_packet(&w, &limits, &quick, true, now);
 	cr_expect_eq(w.size, size, "while data waits");

@@ -109,6 +109,7 @@ static void choose_config(struct world *w, unsigned host)
 		.adaptation = 1,
 		.send_buffer = (uint32_t)ONE_OF(w, 65536, 70000, 1 << 20),
 		.recv_buffer = (uint32_t)ONE_OF(w, 1, 300000, 1 << 20),
+		.recv_first = (uint32_t)ONE_OF(w, 0, 1), /* 1: windows grow */
 		.cc = (enum sctp_cc_algo)ONE_OF(w, SCTP_CC_RFC9260, SCTP_CC_CUBIC, SCTP_CC_BBR),
 		.sack_packets = (unsigned)ONE_OF(w, 1, 2, 8),
 		.sack_us = (uint32_t)ONE_OF(w, 0, 20000, 200000),
