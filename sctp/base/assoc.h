@@ -84,8 +84,10 @@ struct sctp_stall {
 
 /* A user who waits for room to send: write.h. */
 struct sctp_write {
+	uint64_t retry_us;       /* memory was missing: may try again then */
+	uint32_t queued, unsent; /* bytes that may be, as the path was when it was served last; 0:
+				    never */
 	bool wanted;
-	uint64_t retry_us; /* memory was missing: may try again then */
 };
 
 /* An association: its identity and its parts. Only the functions of a part's header change the

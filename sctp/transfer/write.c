@@ -47,29 +47,35 @@ static uint32_t most_queued(const struct sctp_path *p)
 	return is_long(p) ? all : min_u32(all, SHORT_BUFFER);
 }
 
-static bool has_room(struct sctp_assoc *a, uint32_t bytes)
+static void measure_room(struct sctp_assoc *a)
 {
 	const struct sctp_path *p = sctp_path_choose(a);
+
+	a->write.queued = most_queued(p);
+	a->write.unsent = most_unsent(p);
+}
+
+static bool has_room(const struct sctp_assoc *a, uint32_t bytes)
+{
 	const struct sctp_queue *q = &a->tx;
 
-	return q->bytes + bytes <= most_queued(p) && q->unsent < most_unsent(p) &&
+	return q->bytes + bytes <= a->write.queued && q->unsent < a->write.unsent &&
 	       q->next_tsn - q->cum <= SCTP_TX_WINDOW;
 }
 
 /* Room for a part, so that events are not more frequent than batches. */
-static bool has_useful_room(struct sctp_assoc *a)
+static bool has_useful_room(const struct sctp_assoc *a)
 {
-	const struct sctp_path *p = sctp_path_choose(a);
 	const struct sctp_queue *q = &a->tx;
-	uint32_t most = most_queued(p);
+	uint32_t part = min_u32(USEFUL_BYTES, a->write.queued / 8);
 
-	return q->bytes + min_u32(USEFUL_BYTES, most / 8) <= most &&
-	       q->unsent <= most_unsent(p) / 2 &&
+	return q->bytes + part <= a->write.queued && q->unsent <= a->write.unsent / 2 &&
 	       q->next_tsn - q->cum <= SCTP_TX_WINDOW - USEFUL_CHUNKS;
 }
 
 void sctp_write_made_room(struct sctp_assoc *a)
 {
+	measure_room(a);
 	if (a->write.wanted && has_useful_room(a))
 		notify_writable(a);
 }
@@ -111,6 +117,8 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 		return SCTP_E_DOWN;
 	if (len == 0 || len > a->paths.max_message)
 		return SCTP_E_TOO_LONG;
+	if (!a->write.queued)
+		measure_room(a);
 	if (!has_room(a, (uint32_t)len + SCTP_DATA_HEAD))
 		return write_later(a, false);
 	if (!sctp_queue_reserve(q, &a->s->pool, len))
