@@ -7,7 +7,7 @@
  * other, and descriptors are checked once a millisecond. Without work the loop polls as long as
  * the history of such gaps says that it pays (util/spin.h), and at most poll_us. Work that can
  * wait counts as none there: else packets from far away, which a pacer spreads, would keep the loop
- * polling for ever. Then the clients
+ * polling without end. Then the clients
  * are asked to ring, and the loop blocks until a descriptor, a signal or the expiry.
  * After the wake-up a turn runs before the callbacks of descriptors, so that they find the current
  * time. While the loop polls it yields the CPU between turns: the client that is about to post work
