@@ -155,12 +155,6 @@ void sctp_cc_burst(struct sctp_cc *c, uint32_t flight, unsigned packets);
 /* Bytes per second at which the path may send; 0: the round-trip time is not known yet. */
 uint64_t sctp_cc_pacing_rate(const struct sctp_cc *c, uint32_t srtt_us);
 
-/* Bytes per second that were delivered, in the best round trip of the last one or two seconds. */
-static inline uint64_t sctp_cc_rate(const struct sctp_cc *c, uint32_t srtt_us)
-{
-	return srtt_us ? UINT64_C(1000000) * sctp_pipe_ack_bytes(&c->pipe_ack) / srtt_us : 0;
-}
-
 /* Bytes that may be sent at once now. If it is not 0, the last packet may exceed it by up to
  * pmdcs - 1 bytes (6.1 rule B). Ask again after each packet. */
 static inline uint32_t sctp_cc_room(const struct sctp_cc *c, uint32_t flight)

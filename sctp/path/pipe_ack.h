@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pipeACK (RFC 7661 4.2): the largest number of bytes that was acknowledged in a round trip of the
- * last seconds. It is the part of a congestion window that the path has proved to carry, and in
- * proportion to the round-trip time the rate at which data is delivered.
+ * last seconds. It is the part of a congestion window that the path has proved to carry.
  *
  * A round trip ends when a TSN is acknowledged that was next to be sent when it began, or when
  * nothing is in flight. If holes let it take longer than SRTT, its bytes count in proportion.

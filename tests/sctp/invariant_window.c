@@ -197,9 +197,9 @@ void invariant_windows_input(struct invariant *v, struct invariant_seen *e)
 		else
 			p->credit = 0;
 		p->held += p->acked;
+		note_use(e, i);
 		if (e == v->packet.to && v->packet.sacks <= 1 && !resized(before, after) &&
 		    !has_model(v)) {
-			note_use(e, i);
 			if (after->cc.cwnd > before->cc.cwnd && !undone(v, before, after))
 				check_growth(v, e, i);
 			if (p->acked)
