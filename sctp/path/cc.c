@@ -65,10 +65,10 @@ static const struct sctp_cc_ops rfc9260_ops = {
 
 /* ---- initial window ---- */
 
-/* 7.2.1. BBR is compared with TCP and QUIC, which begin with that of RFC 6928. */
+/* 7.2.1. CUBIC and BBR are compared with TCP and QUIC, which begin with that of RFC 6928. */
 static uint32_t initial_cwnd(const struct sctp_cc *c)
 {
-	if (c->ops->model)
+	if (!c->ops->literal)
 		return min_u32(10 * c->pmdcs, max_u32(2 * c->pmdcs, 14600));
 	return min_u32(4 * c->pmdcs, max_u32(2 * c->pmdcs, c->v6 ? 4344 : 4404));
 }

@@ -158,7 +158,7 @@ static void check_growth(const struct judge *j, const struct judge_before *b,
 {
 	const struct sctp_cc *c = &p->cc;
 	unsigned i = p->index;
-	uint32_t step = c->pmdcs, most;
+	uint32_t step = c->pmdcs, most, initial = j->s->cfg.cc == SCTP_CC_RFC9260 ? 4 : 10;
 
 	/* BBR returns to the window before a recovery. */
 	if (c->cwnd <= b->path[i].cwnd || j->s->cfg.cc == SCTP_CC_BBR)
@@ -168,8 +168,8 @@ static void check_growth(const struct judge *j, const struct judge_before *b,
 	most = b->path[i].cwnd + step;
 	if (b->path[i].undo > most - step)
 		most = b->path[i].undo + step;
-	if (c->pmdcs != b->path[i].pmdcs && most < 4 * c->pmdcs)
-		most = 4 * c->pmdcs;
+	if (c->pmdcs != b->path[i].pmdcs && most < initial * c->pmdcs)
+		most = initial * c->pmdcs;
 	check(j, c->cwnd <= most);
 }
 

@@ -48,13 +48,21 @@ Test(sctp_cc, initial_windows)
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		struct sctp_cc c;
 
-		for (int algo = SCTP_CC_RFC9260; algo <= SCTP_CC_CUBIC; algo++) {
-			sctp_cc_init(&c, algo, row[i].pmdcs, row[i].v6, BIG);
-			cr_assert_eq(c.cwnd, row[i].cwnd, "row %u: %u", i, c.cwnd);
-			cr_assert_eq(c.ssthresh, UINT32_MAX);
-			cr_assert_eq(c.partial, 0);
-		}
+		sctp_cc_init(&c, SCTP_CC_RFC9260, row[i].pmdcs, row[i].v6, BIG);
+		cr_assert_eq(c.cwnd, row[i].cwnd, "row %u: %u", i, c.cwnd);
+		cr_assert_eq(c.ssthresh, UINT32_MAX);
+		cr_assert_eq(c.partial, 0);
 	}
+}
+
+/* RFC 6928 */
+Test(sctp_cc, cubic_begins_with_ten_packets)
+{
+	static const uint32_t row[][2] = {
+		{536, 5360}, {1188, 11880}, {1460, 14600}, {8960, 17920}, {65484, 130968}};
+
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++)
+		cr_assert_eq(fresh(SCTP_CC_CUBIC, row[i][0]).cwnd, row[i][1], "row %u", i);
 }
 
 Test(sctp_cc, the_path_mtu_changes)
@@ -402,7 +410,7 @@ Test(sctp_cc_hystart, a_constant_delay_does_not_end_slow_start)
 		hystart_round(&c, &tsn, 16, 50 * MS + (i % 2) * 3 * MS);
 	cr_assert_not(c.hystart.in_css);
 	cr_assert_eq(c.ssthresh, UINT32_MAX);
-	cr_assert_eq(c.cwnd, 4404 + 12 * 16 * P);
+	cr_assert_eq(c.cwnd, 14600 + 12 * 16 * P);
 }
 
 Test(sctp_cc_hystart, a_growing_delay_ends_slow_start_after_five_slower_rounds)
