@@ -10,6 +10,7 @@ enum {
 	EXTRA_LONGEST_US = 10000000, /* whatever was acknowledged, it is less than expected then */
 	EXTRA_ROUNDS = 5,            /* half of ExtraAckedFilterLen: the filter has two slots */
 	FULL_BW_ROUNDS = 3,
+	FEW_LOST = 5, /* packets */
 };
 
 static const uint64_t us_per_s = 1000000;
@@ -110,12 +111,20 @@ static void lower_bounds(struct sctp_cc *c)
 			(uint32_t)((uint64_t)b->inflight_shortterm * SCTP_BBR_BETA / 100));
 }
 
-/* The round with losses that ends lost more than LossThresh. */
-static bool exceeds_loss_thresh(const struct sctp_bbr *b)
+bool sctp_bbr_exceeds_loss(const struct sctp_cc *c, uint64_t lost, uint64_t sent)
 {
+	uint64_t few = min_u64(FEW_LOST * c->pmdcs, sent / 10);
+
+	return lost * 100 > sent * SCTP_BBR_LOSS_THRESH && lost > few;
+}
+
+/* The round with losses that ends. */
+static bool lost_much(const struct sctp_cc *c)
+{
+	const struct sctp_bbr *b = c->bbr;
 	uint64_t delivered = b->delivery.delivered - b->loss_round_begin;
 
-	return b->loss_round_lost * 100 > delivered * SCTP_BBR_LOSS_THRESH;
+	return sctp_bbr_exceeds_loss(c, b->loss_round_lost, delivered);
 }
 
 static void update_congestion(struct sctp_cc *c, const struct sctp_sample *s)
@@ -126,7 +135,7 @@ static void update_congestion(struct sctp_cc *c, const struct sctp_sample *s)
 	update_max_bw(b, s);
 	if (!b->loss_round_start)
 		return;
-	if (b->loss_in_round && !accelerates(b) && exceeds_loss_thresh(b))
+	if (b->loss_in_round && !accelerates(b) && lost_much(c))
 		lower_bounds(c);
 	b->loss_in_round = false;
 }

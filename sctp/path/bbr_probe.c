@@ -138,9 +138,9 @@ static bool is_time_to_go_down(struct sctp_cc *c, const struct sctp_bbr_ack *k)
 
 /* ---- the long-term model ---- */
 
-bool sctp_bbr_inflight_too_high(const struct sctp_sample *s)
+bool sctp_bbr_inflight_too_high(const struct sctp_cc *c, const struct sctp_sample *s)
 {
-	return (uint64_t)s->lost * 100 > (uint64_t)s->in_flight * SCTP_BBR_LOSS_THRESH;
+	return sctp_bbr_exceeds_loss(c, s->lost, s->in_flight);
 }
 
 void sctp_bbr_lower_inflight(struct sctp_cc *c, const struct sctp_sample *s, uint64_t now_us)
@@ -203,7 +203,7 @@ static bool adapt_longterm(struct sctp_cc *c, const struct sctp_bbr_ack *k)
 
 	if (follow_acks(b, &k->s))
 		return true;
-	if (sctp_bbr_inflight_too_high(&k->s) || b->inflight_longterm == SCTP_BBR_ANY_VOLUME)
+	if (sctp_bbr_inflight_too_high(c, &k->s) || b->inflight_longterm == SCTP_BBR_ANY_VOLUME)
 		return false;
 	b->inflight_longterm = max_u32(b->inflight_longterm, k->s.in_flight);
 	if (b->state == SCTP_BBR_UP)

@@ -9,8 +9,8 @@
 void sctp_bbr_start_down(struct sctp_bbr *b, uint64_t now_us);
 /* StartProbeBW_REFILL(). */
 void sctp_bbr_start_refill(struct sctp_bbr *b);
-/* IsInflightTooHigh(): more than LossThresh of what was in flight is lost. */
-bool sctp_bbr_inflight_too_high(const struct sctp_sample *s);
+/* IsInflightTooHigh(). */
+bool sctp_bbr_inflight_too_high(const struct sctp_cc *c, const struct sctp_sample *s);
 /* HandleInflightTooHigh(). */
 void sctp_bbr_lower_inflight(struct sctp_cc *c, const struct sctp_sample *s, uint64_t now_us);
 /* UpdateProbeBWCyclePhase(). */

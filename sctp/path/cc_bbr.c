@@ -55,7 +55,7 @@ static void check_high_loss(struct sctp_cc *c, const struct sctp_bbr_ack *k)
 	if (!b->loss_round_start)
 		return;
 	if (b->in_recovery && b->lost_ranges >= LOST_RANGES && !b->full_bw_reached &&
-	    sctp_bbr_inflight_too_high(&k->s)) {
+	    sctp_bbr_inflight_too_high(c, &k->s)) {
 		b->undo.state = SCTP_BBR_STARTUP;
 		b->full_bw_reached = true;
 		b->inflight_longterm =
@@ -171,7 +171,7 @@ void sctp_cc_bbr_lost(struct sctp_cc *c, const struct sctp_bbr_loss *l, uint64_t
 	s = sctp_delivery_lost(&b->delivery, l->bytes, l->sent_us);
 	sctp_bbr_note_loss(b, l->bytes);
 	count_range(b, l->tsn);
-	if (!b->probe_sample || !s.known || !sctp_bbr_inflight_too_high(&s))
+	if (!b->probe_sample || !s.known || !sctp_bbr_inflight_too_high(c, &s))
 		return;
 	s.in_flight = inflight_at_loss(&s, l->bytes);
 	sctp_bbr_lower_inflight(c, &s, now_us);

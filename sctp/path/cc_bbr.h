@@ -8,6 +8,9 @@
  * - A record is of a batch, or of several (delivery.h).
  * - A round whose losses stay below LossThresh lowers no bound. 1 % of random loss would cost an
  *   eighth of the rate: each such round takes the loss, and what pacing leaves free, from it.
+ * - Five packets or a tenth of the flight, whichever is less, are never too much. One lost packet
+ * is more than 2 % of a flight below 50, and would end each probe of a path that is found to be
+ *   faster than it was thought.
  * - ProbeBW_UP ends after two rounds without growth and not three, if 1.25 BDP are in flight: the
  *   third one doubles the queue, which is then nearly a BDP. ProbeBW_DOWN ends after ten rounds.
  * - A bound because of losses admits a batch more. A batch leaves at once, so that what is in

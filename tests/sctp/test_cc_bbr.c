@@ -142,6 +142,23 @@ Test(sctp_cc_bbr, a_faster_path_is_found)
 	cr_assert_gt(share(r, 14, 20), 0.85);
 }
 
+Test(sctp_cc_bbr, a_faster_path_is_found_with_random_loss)
+{
+	for (uint32_t seed = 1; seed <= 5; seed++) {
+		struct bbr_link l = plain;
+		struct bbr_run *r;
+		double used;
+
+		l.rate /= 50;
+		l.loss = 0.01;
+		r = bbr_run_begin(&l, seed);
+		bbr_run_until(r, 2000000);
+		r->link.rate = plain.rate;
+		used = share(r, 3, 5);
+		cr_assert_gt(used, 0.6, "seed %u: %.3f", seed, used);
+	}
+}
+
 Test(sctp_cc_bbr, a_slower_path_is_believed_after_two_cycles)
 {
 	struct bbr_run *r = bbr_run_begin(&plain, 1);
