@@ -157,8 +157,11 @@ static void moved_queue_pairs(bool both)
 	}
 	s.id->qp = e.id->qp;
 	e.id->qp = other;
+	if (!both)
+		VERB(rdma_destroy_id(e.id) == 0);
 	VERB(rdma_accept(s.id, NULL) == 0);
-	VERB(rdma_destroy_id(e.id) == 0);
+	if (both)
+		VERB(rdma_destroy_id(e.id) == 0);
 	expect_only(servers, RDMA_CM_EVENT_ESTABLISHED);
 	expect_only(clients, RDMA_CM_EVENT_ESTABLISHED);
 	exchange(&c, &(struct end){.side = e.side}, c.id->qp, s.id->qp);

@@ -56,13 +56,14 @@ static void free_id(struct cm_id *id)
 	free(id);
 }
 
-/* The session ends now; its queue pair may be destroyed later. */
+/* The session ends now; its queue pair may be destroyed later. One that had none may join another
+ * id. */
 static int leave_host(struct cm_id *id)
 {
 	int r;
 
 	pthread_mutex_lock(&id->host->event_lock);
-	if (id->end.qp)
+	if (id->end.qp && id->joined)
 		ddp_disconnect(id->end.id);
 	r = session_end_leave(&id->end);
 	if (r == 0) {
@@ -192,7 +193,9 @@ static int connect_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 		param.local_addrs = &local;
 		param.num_local_addrs = 1;
 	}
-	return ddp_connect(id->end.id, &id->ibv.route.addr.dst_addr, &param);
+	r = ddp_connect(id->end.id, &id->ibv.route.addr.dst_addr, &param);
+	id->joined = r == 0;
+	return r;
 }
 
 int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
@@ -259,6 +262,7 @@ static int accept_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 			param.ord = id->peer_ird ? id->peer_ird : DDP_READS_NONE;
 	}
 	r = ddp_accept(id->end.id, &param);
+	id->joined = r == 0;
 	if (r == 0)
 		begin_work(id);
 	return r;

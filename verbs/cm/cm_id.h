@@ -50,6 +50,7 @@ struct cm_id {
 	uint8_t retry_count, rnr_retry_count, ack_timeout; /* for ibv_query_qp() */
 	struct ibv_sa_path_rec path;
 	struct cm_also *also; /* listeners at more daemons: see cm_listen.h */
+	bool joined;          /* a session was asked for; guarded by event_lock */
 	bool by_number;       /* the queue pair is the one that struct rdma_conn_param named */
 	unsigned unacked;     /* events that the program holds; guarded as the queues are */
 };
