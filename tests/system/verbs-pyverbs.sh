@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: rdma-core's own tests (package python3-pyverbs), each in its own process, pass with ddpverbs, but for those in
+# verbs-pyverbs.list, each with its reason. The tests are in /usr/share/doc/rdma-core/tests, or in $PYVERBS_TESTS where the
+# system leaves documents out (dpkg -x takes them out of the package).
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl unshare ip
+[ "$DDP_SANITIZERS" = none ] || skip 'programs are preloaded, which sanitizers do not allow'
+library=$bin/.libs/libddpverbs.so.0
+[ -e "$library" ] || skip 'needs ddpverbs, which is not built'
+/usr/bin/python3 -c 'import pyverbs.device' 2>/dev/null || skip 'needs python3-pyverbs'
+tests=${PYVERBS_TESTS:-/usr/share/doc/rdma-core/tests}
+[ -e "$tests/run_tests.py" ] || skip 'needs the tests of python3-pyverbs: set PYVERBS_TESTS'
+list=$(cd "$top_srcdir" && pwd)/tests/system/verbs-pyverbs.list
+
+# The tests use the first address of the interface of the device: 127.0.0.1, in a network of their own.
+if [ -z "${PYVERBS_NETWORK:-}" ]; then
+	unshare -n true 2>/dev/null || skip 'needs the right to make a network namespace'
+	rm -rf "$tmp"
+	PYVERBS_NETWORK=own exec unshare -n "$BASH" "$0"
+fi
+ip link set lo up
+mkdir "$tmp/tests"
+cp "$tests"/* "$tmp/tests/" && gunzip -qf "$tmp"/tests/*.gz 2>/dev/null
+rm -f "$tmp"/tests/test_{mlx5,efa,cuda}*
+cd "$tmp/tests" || exit 1
+/usr/bin/python3 run_tests.py --list-tests 2>/dev/null | grep '^tests\.' | sort -u >"$tmp/all"
+[ "$(wc -l <"$tmp/all")" -gt 100 ] || fail 'the tests do not list themselves'
+
+# verdict TEST: one process. The sockets of the devices are in $sockets.
+verdict() {
+	local log=$tmp/one.$1 word=PASS
+	# shellcheck disable=SC2086
+	if ! DDPVERBS_LIBRARY=$library timeout 120 "$bin/verbs/ddpverbs" $sockets /usr/bin/python3 run_tests.py \
+		--dev ddpsctp0 -v "$1" >"$log" 2>&1; then
+		word=FAIL
+	elif grep -q 'skipped=' "$log"; then
+		word=SKIP
+	fi
+	echo "$word $1"
+}
+
+# expected TEST: the first line that names it.
+expected() {
+	awk -F '\t' -v test="$1" '/^#/ { next } { split($1, w, " "); if (test ~ w[2]) { print w[1]; found = 1; exit } }
+		END { if (!found) print "PASS" }' "$list"
+}
+
+# compare NAME: all tests with these devices.
+compare() {
+	local test got wrong=0
+	while read -r test; do
+		got=$(verdict "$test")
+		echo "$got" >>"$tmp/$1.results"
+		[ "$got" = "$(expected "$test") $test" ] && continue
+		echo "$1: $got, expected $(expected "$test")"
+		tail -n 12 "$tmp/one.$test"
+		wrong=$((wrong + 1))
+	done <"$tmp/all"
+	echo "$1: $(grep -c ^PASS "$tmp/$1.results") pass, $(grep -c ^FAIL "$tmp/$1.results") fail," \
+		"$(grep -c ^SKIP "$tmp/$1.results") skip"
+	return $wrong
+}
+
+daemon a 127.0.0.1
+daemon b 127.0.0.2
+sockets="-s $(socket_of a)"
+compare 'one device' || fail 'results of one device differ from the list'
+sockets="-s $(socket_of a) -s $(socket_of b)"
+grep -E 'test_(rdmacm|qpex|mr)\.' "$tmp/all" >"$tmp/some" && mv "$tmp/some" "$tmp/all"
+compare 'two devices' || fail 'results of two devices differ from the list'
+stop a || fail "daemon a: exit status $?"
+stop b || fail "daemon b: exit status $?"
