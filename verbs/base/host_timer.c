@@ -23,18 +23,6 @@ static void set_alarm(const struct host *h)
 	timerfd_settime(h->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-void host_timer_start(struct host *h, struct host_timer *t, unsigned ms)
-{
-	struct host_timer **at = &h->timers;
-
-	t->at_ns = now_ns() + (uint64_t)ms * 1000000;
-	while (*at && (*at)->at_ns <= t->at_ns)
-		at = &(*at)->next;
-	t->next = *at;
-	*at = t;
-	set_alarm(h);
-}
-
 void host_timer_stop(struct host *h, const struct host_timer *t)
 {
 	struct host_timer **at = &h->timers;
@@ -43,6 +31,19 @@ void host_timer_stop(struct host *h, const struct host_timer *t)
 		at = &(*at)->next;
 	if (*at)
 		*at = t->next;
+}
+
+void host_timer_start(struct host *h, struct host_timer *t, unsigned ms)
+{
+	struct host_timer **at = &h->timers;
+
+	host_timer_stop(h, t);
+	t->at_ns = now_ns() + (uint64_t)ms * 1000000;
+	while (*at && (*at)->at_ns <= t->at_ns)
+		at = &(*at)->next;
+	t->next = *at;
+	*at = t;
+	set_alarm(h);
 }
 
 void host_timer_run(struct host *h)

@@ -12,7 +12,8 @@ struct host_timer {
 	struct host_timer *next;
 };
 
-/* Starts a timer that does not run. Nothing happens without a thread: host_start_events(). */
+/* Starts a timer; one that runs starts again. Nothing happens without a thread:
+ * host_start_events(). */
 void host_timer_start(struct host *h, struct host_timer *t, unsigned ms);
 
 /* Stops a timer, if it runs. */
