@@ -27,7 +27,7 @@ static void detach_assoc(struct sctp_assoc *a)
 	sctp_flight_clear(&a->flight);
 	a->window = (struct sctp_window){0};
 	sctp_tsn_map_deinit(&a->map);
-	sctp_rwnd_release(&a->rwnd, &s->windows);
+	sctp_rwnd_release(&a->acks.rwnd, &s->windows);
 	sctp_handshake_end(a);
 	a->state = SCTP_CLOSED;
 }

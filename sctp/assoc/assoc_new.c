@@ -36,8 +36,8 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	a->id.tie_own = sctp_new_tag(s);
 	a->id.tie_peer = sctp_new_tag(s);
 	sctp_tsn_map_init(&a->map, &s->pool, 0);
-	sctp_rwnd_init(&a->rwnd, &s->windows);
-	sctp_recv_init(&a->recv, &s->pool, a->rwnd.size, 1);
+	sctp_rwnd_init(&a->acks.rwnd, &s->windows);
+	sctp_recv_init(&a->recv, &s->pool, a->acks.rwnd.size, 1);
 	s->nassocs++;
 	return a;
 }
@@ -51,10 +51,10 @@ void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n
 void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd)
 {
 	sctp_window_init(&a->window, peer_rwnd);
-	sctp_rwnd_release(&a->rwnd, &a->s->windows);
-	sctp_acks_start(&a->acks, a->rwnd.size);
+	sctp_rwnd_release(&a->acks.rwnd, &a->s->windows);
+	sctp_acks_start(&a->acks, a->acks.rwnd.size);
 	sctp_tsn_map_deinit(&a->map);
 	sctp_recv_deinit(&a->recv);
 	sctp_tsn_map_init(&a->map, &a->s->pool, peer_tsn);
-	sctp_recv_init(&a->recv, &a->s->pool, a->rwnd.size, a->agreed.in_streams);
+	sctp_recv_init(&a->recv, &a->s->pool, a->acks.rwnd.size, a->agreed.in_streams);
 }

@@ -33,7 +33,7 @@ void sctp_assoc_arm(struct sctp_assoc *a)
 	at = earlier_deadline(at, sctp_handshake_expiry(a));
 	at = earlier_deadline(at, a->moved.us);
 	at = earlier_deadline(at, a->stall.us);
-	at = earlier_deadline(at, a->rwnd.rest_us);
+	at = earlier_deadline(at, a->acks.rwnd.rest_us);
 	for (unsigned i = 0; i < a->paths.n; i++)
 		at = earlier_deadline(at, sctp_path_expiry(&a->paths.at[i]));
 	if (at >= a->deadline.armed_us)

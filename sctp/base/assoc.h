@@ -11,7 +11,6 @@
 #include "sctp/base/stack.h"
 #include "sctp/receive/acks.h"
 #include "sctp/receive/recv.h"
-#include "sctp/receive/rwnd.h"
 #include "sctp/send/flight.h"
 #include "sctp/send/window.h"
 
@@ -118,7 +117,6 @@ struct sctp_assoc {
 
 	struct sctp_tsn_map map;
 	struct sctp_recv recv;
-	struct sctp_rwnd rwnd;
 	struct sctp_acks acks;
 
 	struct sctp_events events;
@@ -151,7 +149,7 @@ static inline uint32_t sctp_data_rwnd(const struct sctp_assoc *a)
 {
 	uint32_t held = sctp_recv_held(&a->recv);
 
-	return held < a->rwnd.size ? a->rwnd.size - held : 0;
+	return held < a->acks.rwnd.size ? a->acks.rwnd.size - held : 0;
 }
 
 #endif

@@ -25,21 +25,22 @@ void sctp_acks_took(struct sctp_acks *k, uint32_t bytes)
 /* Beyond the number of packets: a gap, a duplicate, a filled gap and a dropped chunk are reported
  * at once, and the sender must not run out of window. */
 static bool is_prompt(const struct sctp_acks *k, const struct sctp_tsn_map *m,
-		      const struct sctp_config *cfg, uint32_t window)
+		      const struct sctp_config *cfg)
 {
+	uint32_t window = k->rwnd.size;
+
 	return k->prompt || sctp_tsn_map_gap(m) || m->ndups || k->advertised < window / 4 ||
 	       k->packets >= cfg->sack_packets || k->bytes >= window / 8;
 }
 
 bool sctp_acks_packet(struct sctp_acks *k, const struct sctp_tsn_map *m,
-		      const struct sctp_config *cfg, uint32_t window, uint8_t path, bool prompt,
-		      uint64_t now)
+		      const struct sctp_config *cfg, uint8_t path, bool prompt, uint64_t now)
 {
 	k->path = path;
 	k->packets++;
 	prompt |= k->first;
 	k->first = false;
-	if (prompt || is_prompt(k, m, cfg, window)) {
+	if (prompt || is_prompt(k, m, cfg)) {
 		sctp_acks_expired(k);
 		return true;
 	}

@@ -9,19 +9,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sctp/receive/rwnd.h"
 #include "sctp/receive/tsn_map.h"
 #include "sctp/sctp.h"
 
 /* Read-only but for acks.c. */
 struct sctp_acks {
-	unsigned packets;    /* with DATA since the last SACK */
-	uint32_t bytes;      /* of these */
-	uint32_t advertised; /* a_rwnd of the last SACK, or of INIT */
-	bool now;            /* the next output has a SACK */
-	bool prompt;         /* the present packet is acknowledged at once */
-	bool first;          /* no DATA has arrived: the first is acknowledged at once (5.1) */
-	uint8_t path;        /* to which it goes */
-	uint64_t due_us;     /* otherwise at that time, or SCTP_NEVER */
+	struct sctp_rwnd rwnd; /* the window that they advertise; read-only but for rwnd.c */
+	unsigned packets;      /* with DATA since the last SACK */
+	uint32_t bytes;        /* of these */
+	uint32_t advertised;   /* a_rwnd of the last SACK, or of INIT */
+	bool now;              /* the next output has a SACK */
+	bool prompt;           /* the present packet is acknowledged at once */
+	bool first;            /* no DATA has arrived: the first is acknowledged at once (5.1) */
+	uint8_t path;          /* to which it goes */
+	uint64_t due_us;       /* otherwise at that time, or SCTP_NEVER */
 };
 
 /* No SACK is due. */
@@ -36,8 +38,7 @@ void sctp_acks_took(struct sctp_acks *k, uint32_t bytes);
 /* The end of a packet with DATA. window: its size while nothing waits for delivery. path: the one
  * to acknowledge on. True if a SACK is to be sent at once. */
 bool sctp_acks_packet(struct sctp_acks *k, const struct sctp_tsn_map *m,
-		      const struct sctp_config *cfg, uint32_t window, uint8_t path, bool prompt,
-		      uint64_t now);
+		      const struct sctp_config *cfg, uint8_t path, bool prompt, uint64_t now);
 /* due_us has passed. */
 void sctp_acks_expired(struct sctp_acks *k);
 /* A SACK with this window is written. */

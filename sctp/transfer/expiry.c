@@ -106,7 +106,7 @@ static bool run_deadlines(struct sctp_assoc *a, uint64_t now)
 		sctp_acks_expired(&a->acks);
 		sctp_assoc_touch(a);
 	}
-	if (a->rwnd.rest_us <= now)
+	if (a->acks.rwnd.rest_us <= now)
 		sctp_data_rest(a);
 	if (a->write.retry_us <= now)
 		sctp_write_retry(a);

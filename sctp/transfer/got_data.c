@@ -90,7 +90,7 @@ static void take_chunk(struct sctp_path *p, const struct sctp_data *d)
 		sctp_acks_hurry(&a->acks);
 	sctp_tsn_map_add(&a->map, d->tsn);
 	sctp_acks_took(&a->acks, d->len);
-	sctp_rwnd_took(&a->rwnd, d->len);
+	sctp_rwnd_took(&a->acks.rwnd, d->len);
 }
 
 void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c)
@@ -129,17 +129,17 @@ static void follow_network(struct sctp_path *p)
 	struct sctp_assoc *a = p->assoc;
 	bool waits = !sctp_recv_empty(&a->recv);
 
-	if (sctp_rwnd_packet(&a->rwnd, &a->s->windows, &path, waits, a->s->now))
+	if (sctp_rwnd_packet(&a->acks.rwnd, &a->s->windows, &path, waits, a->s->now))
 		sctp_measure_rtt(p);
-	sctp_recv_set_limit(&a->recv, a->rwnd.size);
+	sctp_recv_set_limit(&a->recv, a->acks.rwnd.size);
 }
 
 void sctp_data_rest(struct sctp_assoc *a)
 {
 	bool busy = sctp_tsn_map_gap(&a->map) || !sctp_recv_empty(&a->recv);
 
-	sctp_rwnd_rest(&a->rwnd, &a->s->windows, busy, a->s->now);
-	sctp_recv_set_limit(&a->recv, a->rwnd.size);
+	sctp_rwnd_rest(&a->acks.rwnd, &a->s->windows, busy, a->s->now);
+	sctp_recv_set_limit(&a->recv, a->acks.rwnd.size);
 }
 
 /* ---- the end of a packet ---- */
@@ -158,7 +158,6 @@ void sctp_data_end(struct sctp_path *p, bool any, bool prompt)
 	/* 5.4: only heartbeats go to an address that is not confirmed. */
 	if (p->state == SCTP_PATH_UNCONFIRMED)
 		p = sctp_path_choose(a);
-	if (sctp_acks_packet(&a->acks, &a->map, &a->s->cfg, a->rwnd.size, p->index, prompt,
-			     a->s->now))
+	if (sctp_acks_packet(&a->acks, &a->map, &a->s->cfg, p->index, prompt, a->s->now))
 		sctp_assoc_touch(a);
 }

@@ -13,7 +13,7 @@ static void check_budget(struct invariant *v)
 		return;
 	list_foreach (it, &v->j.s->assocs) {
 		const struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
-		const struct sctp_rwnd *w = &a->rwnd;
+		const struct sctp_rwnd *w = &a->acks.rwnd;
 
 		holds(v, "3.3.2-22", w->size >= l->first);
 		holds(v, "3.3.2-23", w->size <= l->most && sctp_data_rwnd(a) <= w->size);
@@ -28,8 +28,9 @@ void invariant_rwnd_note(struct invariant_seen *e)
 {
 	const struct sctp_assoc *a = e->a;
 
-	e->own_window = a->rwnd.size;
-	e->resting = !a->rwnd.active && !sctp_tsn_map_gap(&a->map) && sctp_recv_empty(&a->recv);
+	e->own_window = a->acks.rwnd.size;
+	e->resting =
+		!a->acks.rwnd.active && !sctp_tsn_map_gap(&a->map) && sctp_recv_empty(&a->recv);
 }
 
 /* The right edge stays or moves on: a smaller window is smaller by data that arrived. */
@@ -42,7 +43,7 @@ void invariant_rwnd_input(struct invariant *v)
 
 		if (k->to && invariant_lives(v, e))
 			holds(v, "3.3.3-18",
-			      (uint64_t)e->a->rwnd.size + (e == k->to ? k->payload : 0) >=
+			      (uint64_t)e->a->acks.rwnd.size + (e == k->to ? k->payload : 0) >=
 				      e->own_window);
 	}
 	check_budget(v);
@@ -54,9 +55,9 @@ void invariant_rwnd_run(struct invariant *v)
 	for (unsigned i = 0; i < v->n; i++) {
 		const struct invariant_seen *e = v->seen[i];
 
-		if (invariant_lives(v, e) && e->a->rwnd.size != e->own_window)
+		if (invariant_lives(v, e) && e->a->acks.rwnd.size != e->own_window)
 			holds(v, "3.3.3-18",
-			      e->resting && e->a->rwnd.size == v->j.s->windows.first);
+			      e->resting && e->a->acks.rwnd.size == v->j.s->windows.first);
 	}
 	check_budget(v);
 }

@@ -221,7 +221,7 @@ void judge_deadlines(const struct judge *j, const struct sctp_assoc *a)
 		return;
 	check(j, !a->handshake == (a->state != SCTP_COOKIE_WAIT && a->state != SCTP_COOKIE_ECHOED));
 	check(j, !waits || (first != SCTP_NEVER && at <= first));
-	check(j, at <= a->rwnd.rest_us);
+	check(j, at <= a->acks.rwnd.rest_us);
 	check(j, a->acks.packets == 0 || (a->acks.due_us != SCTP_NEVER && at <= a->acks.due_us));
 	check(j, sctp_queue_empty(&a->tx) || at != SCTP_NEVER);
 	for (unsigned i = 0; i < a->paths.n; i++)

@@ -181,7 +181,7 @@ Test(goodput, delayed_acknowledgements_cost_nothing_in_a_small_window)
 	cr_assert_geq(delayed, 0.96 * each, "each %.3f MB/s, delayed %.3f MB/s", each, delayed);
 }
 
-/* A SACK has no room for so many gaps: it does not tell of the chunks behind them. They are not
+/* A SACK has no room for so many gaps: it does not report the chunks behind them. They are not
  * repeated before another one does. */
 Test(goodput, more_gaps_than_a_sack_lists_cost_no_needless_repetition)
 {

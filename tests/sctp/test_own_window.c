@@ -257,7 +257,7 @@ static struct sctp_assoc *sender(void)
 
 static struct sctp_rwnd *receivers(void)
 {
-	return &net.host[1].assoc->rwnd;
+	return &net.host[1].assoc->acks.rwnd;
 }
 
 /* The peer's window holds the sender back. */
