@@ -33,7 +33,7 @@ struct user_route {
 /* The state of a path that was last reported to the owner. */
 struct user_path {
 	struct sctp_addr peer;
-	enum sctp_path_state state;
+	uint8_t state;  /* enum sctp_path_state: an association has room for many paths */
 	bool confirmed; /* it was active once */
 };
 
