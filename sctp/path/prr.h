@@ -14,7 +14,7 @@
 
 #include "util/minmax.h"
 
-enum { SCTP_PRR_LEAST = 4 };
+enum { SCTP_PRR_LEAST = 10 };
 
 /* All zero: no recovery runs. The names are the RFC's. */
 struct sctp_prr {
@@ -51,9 +51,9 @@ static inline void sctp_prr_end(struct sctp_prr *p)
 	p->runs = false;
 }
 
-/* Bytes that may leave. Four packets may always be in flight: no window is smaller (RFC
- * 9260 7.2.3), and where every fifth packet is lost, SACKs for a few more are what saves from a
- * timeout. */
+/* Bytes that may leave. As many packets as in an initial window (RFC 6928) may be in flight if
+ * ssthresh admits them: they are no burst, and where every fifth packet is lost, SACKs for a few
+ * more are what saves from a timeout. */
 static inline uint32_t sctp_prr_room(const struct sctp_prr *p, uint32_t flight, uint32_t ssthresh,
 				     uint32_t pmdcs)
 {

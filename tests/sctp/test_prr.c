@@ -74,15 +74,16 @@ Test(prr, many_losses_are_refilled_as_packets_arrive)
 }
 
 /* A timer found that many were lost. */
-Test(prr, four_packets_may_always_be_in_flight)
+Test(prr, ten_packets_may_always_be_in_flight)
 {
 	struct sctp_prr p = {0};
 
-	sctp_prr_begin(&p, 10 * P);
-	cr_assert_eq(sctp_prr_room(&p, 9 * P, 7 * P, P), 0);
-	cr_assert_eq(sctp_prr_room(&p, 4 * P, 7 * P, P), 0);
-	cr_assert_eq(sctp_prr_room(&p, 0, 7 * P, P), 4 * P);
-	cr_assert_eq(send_all(&p, P, 7 * P), 4 * P);
+	sctp_prr_begin(&p, 20 * P);
+	cr_assert_eq(sctp_prr_room(&p, 19 * P, 14 * P, P), 0);
+	cr_assert_eq(sctp_prr_room(&p, 10 * P, 14 * P, P), 0);
+	cr_assert_eq(sctp_prr_room(&p, 0, 14 * P, P), 10 * P);
+	cr_assert_eq(sctp_prr_room(&p, 0, 7 * P, P), 7 * P);
+	cr_assert_eq(send_all(&p, P, 14 * P), 10 * P);
 }
 
 /* The peer dropped what it had reported: more is in flight than before. */
