@@ -48,7 +48,7 @@ static void check_rows(const struct row *row, unsigned n, uint32_t gather_us)
 
 #define CHECK_ROWS(row, gather_us) check_rows(row, sizeof(row) / sizeof((row)[0]), gather_us)
 
-/* MB/s, 9 of 10 of those that were measured with limits of packets per SACK. */
+/* MB/s, about 9 of 10 of what a sender has that does not pace. */
 Test(lab, bad_links_cost_no_more_than_before)
 {
 	static const struct row row[] = {
