@@ -37,7 +37,7 @@ enum sctp_bbr_state {
 	SCTP_BBR_NO_STATE, /* of undo only */
 };
 
-/* What acknowledgements are about: "ProbeBW State". */
+/* The phase that acknowledgements report about: "ProbeBW State". */
 enum sctp_bbr_acks {
 	SCTP_BBR_ACKS_INIT,
 	SCTP_BBR_ACKS_REFILLING,

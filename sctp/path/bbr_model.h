@@ -5,7 +5,7 @@
 
 #include "sctp/path/bbr.h"
 
-/* ResetCongestionSignals(): what the latest round showed. */
+/* ResetCongestionSignals(): those of the latest round. */
 void sctp_bbr_reset_signals(struct sctp_bbr *b);
 /* ResetShortTermModel(): no bounds because of losses. */
 void sctp_bbr_reset_shortterm(struct sctp_bbr *b);
@@ -17,7 +17,7 @@ uint64_t sctp_bbr_max_bw(const struct sctp_bbr *b);
 void sctp_bbr_next_cycle(struct sctp_bbr *b);
 /* StartRound(): the round ends when a chunk is acknowledged that is sent from here on. */
 void sctp_bbr_start_round(struct sctp_bbr *b);
-/* More than LossThresh of what was sent is lost, and not just a few packets. */
+/* More than LossThresh of the bytes sent are lost, and not just a few packets. */
 bool sctp_bbr_exceeds_loss(const struct sctp_cc *c, uint64_t lost, uint64_t sent);
 /* NoteLoss(): a chunk is lost. The first one begins a round with losses. */
 void sctp_bbr_note_loss(struct sctp_bbr *b, uint32_t bytes);

@@ -174,7 +174,7 @@ static void raise_inflight(struct sctp_cc *c, uint32_t acked)
 		raise_slope(c);
 }
 
-/* The acknowledgements of what was sent while probing begin and end one round after it did. True
+/* Acknowledgements of data that a probe sent begin and end one round after the probe. True
  * if the state changed. */
 static bool follow_acks(struct sctp_bbr *b, const struct sctp_sample *s)
 {

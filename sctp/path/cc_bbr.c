@@ -252,7 +252,7 @@ static void undo(struct sctp_cc *c)
 
 /* ---- the table ---- */
 
-/* At least MinPipeCwnd in a round trip: less would hold back what the window admits. */
+/* At least MinPipeCwnd in a round trip: less would hold back data that the window admits. */
 static uint64_t pacing_rate(const struct sctp_cc *c, uint32_t srtt_us)
 {
 	uint64_t least = (uint64_t)SCTP_BBR_MIN_PIPE * c->pmdcs * 1000000 / srtt_us;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * BBR (draft-ietf-ccwg-bbr) behind the table of cc.h, and the events that it needs besides those of
- * cc.h: it models the path by what was delivered, so that it wants to know of each batch, and of
+ * cc.h: it models the path by the bytes that are delivered, so it has to hear of each batch, and of
  * each chunk that is lost. They have no effect with another algorithm.
  *
  * Differences to the draft:
  * - A record is of a batch, or of several (delivery.h).
  * - A round whose losses stay below LossThresh lowers no bound. 1 % of random loss would cost an
- *   eighth of the rate: each such round takes the loss, and what pacing leaves free, from it.
+ *   eighth of the rate: each such round takes the loss, and the margin of pacing, from it.
  * - Five packets or a tenth of the flight, whichever is less, are never too much. One lost packet
  * is more than 2 % of a flight below 50, and would end each probe of a path that is found to be
  *   faster than it was thought.
  * - ProbeBW_UP ends after two rounds without growth and not three, if 1.25 BDP are in flight: the
  *   third one doubles the queue, which is then nearly a BDP. ProbeBW_DOWN ends after ten rounds.
- * - A bound because of losses admits a batch more. A batch leaves at once, so that what is in
- * flight exceeds what the path takes by one.
+ * - A bound because of losses admits a batch more. A batch leaves at once, so the flight exceeds
+ * the BDP by one.
  * - State to be restored is saved when a recovery begins and not with each round that has losses: a
- *   recovery of several rounds would restore what its first round left.
+ *   recovery of several rounds would restore the state after its first one.
  */
 #ifndef SCTP_CC_BBR_H
 #define SCTP_CC_BBR_H

@@ -37,8 +37,8 @@ struct sctp_delivery {
 	uint32_t unrecorded; /* bytes that were sent since the last record */
 };
 
-/* What an acknowledgement says: the draft's RS. It is about the chunk that was sent last of those
- * that were newly acknowledged. */
+/* The effect of an acknowledgement: the draft's RS. It is about the chunk that was sent last of
+ * those that were newly acknowledged. */
 struct sctp_sample {
 	uint64_t rate;            /* bytes per second; 0: there is no reliable one */
 	uint64_t prior_delivered; /* before the chunk was sent */
@@ -64,10 +64,10 @@ void sctp_delivery_sent(struct sctp_delivery *d, uint32_t before, uint32_t after
 struct sctp_sample sctp_delivery_acked(struct sctp_delivery *d, uint32_t acked, uint64_t sent_us,
 				       uint32_t least_us, uint64_t now_us);
 
-/* A chunk that was sent then is lost. The sample says what was lost since, with it. */
+/* A chunk that was sent then is lost. The sample has the bytes lost since, with it. */
 struct sctp_sample sctp_delivery_lost(struct sctp_delivery *d, uint32_t bytes, uint64_t sent_us);
 
-/* The window and the pacer admit data, and there is none: samples of what is in flight, and of the
+/* The window and the pacer admit data, and there is none: samples of data in flight, and of the
  * next batch, may be less than the path can do. */
 void sctp_delivery_limit(struct sctp_delivery *d, uint32_t flight);
 

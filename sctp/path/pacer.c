@@ -3,7 +3,7 @@
 
 #include "util/minmax.h"
 
-/* A batch begins: time in which no packet waited gives nothing. */
+/* A batch begins: time in which no packet waited does not count. */
 static void open_batch(struct sctp_pacer *p, uint64_t now_us)
 {
 	uint64_t credit_us = p->waiting ? min_u64(p->batch_us, now_us) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reports to BBR what the data of a path does; no effect with other algorithms. */
+/* Reports data that leaves, arrives or is lost to BBR; no effect with other algorithms. */
 #ifndef SCTP_SAMPLING_H
 #define SCTP_SAMPLING_H
 
@@ -9,7 +9,7 @@
 void sctp_sampling_begin(struct sctp_path *p);
 /* A batch left. before: bytes that were in flight before it. */
 void sctp_sampling_sent(struct sctp_path *p, uint32_t before);
-/* A message or a SACK arrived: is there nothing to send that the window would admit? Call it before
+/* A message or a SACK arrived: does the window admit data, and is none there? Call it before
  * either has an effect. */
 void sctp_sampling_check(struct sctp_assoc *a);
 /* A chunk in flight counts as lost. */
