@@ -65,10 +65,10 @@ static const struct sctp_cc_ops rfc9260_ops = {
 
 /* ---- initial window ---- */
 
-/* 7.2.1. CUBIC and BBR are compared with TCP and QUIC, which begin with that of RFC 6928. */
+/* 7.2.1. BBR, which somebody has to choose, begins as it does with TCP and QUIC: RFC 6928. */
 static uint32_t initial_cwnd(const struct sctp_cc *c)
 {
-	if (!c->ops->literal)
+	if (c->ops->model)
 		return min_u32(10 * c->pmdcs, max_u32(2 * c->pmdcs, 14600));
 	return min_u32(4 * c->pmdcs, max_u32(2 * c->pmdcs, c->v6 ? 4344 : 4404));
 }
@@ -265,16 +265,19 @@ static void grow(struct sctp_cc *c, const struct sctp_cc_ack *a, uint64_t now_us
 
 void sctp_cc_acked(struct sctp_cc *c, const struct sctp_cc_ack *a, uint64_t now_us)
 {
+	uint32_t before = c->cwnd;
+
 	c->paced = a->paced;
 	if (a->bytes) {
 		c->one_packet = false;
-		c->fresh = false;
 		c->idle = false;
 	}
 	sctp_pipe_ack_add(&c->pipe_ack, a->bytes, a->cum, a->next_tsn, a->all_acked, a->srtt_us,
 			  now_us);
-	if (c->ops->model)
+	if (c->ops->model) {
+		c->fresh = c->fresh && !a->bytes;
 		return;
+	}
 	hystart(c, a);
 	if (a->recovery) {
 		c->gap_acked = 0;
@@ -284,6 +287,7 @@ void sctp_cc_acked(struct sctp_cc *c, const struct sctp_cc_ack *a, uint64_t now_
 	}
 	if (a->all_acked)
 		c->partial = 0;
+	c->fresh = c->fresh && c->cwnd == before;
 }
 
 /* ---- reductions ---- */

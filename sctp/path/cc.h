@@ -87,7 +87,7 @@ void sctp_cc_init(struct sctp_cc *c, enum sctp_cc_algo algo, uint32_t pmdcs, boo
 		  uint32_t max_cwnd);
 
 /* The path MTU changed: the rules use the new one from here on. The initial window is computed
- * again if no chunk was acknowledged or lost yet; cwnd is at least one packet. */
+ * again while it has neither grown nor shrunk; cwnd is at least one packet. */
 void sctp_cc_set_pmdcs(struct sctp_cc *c, uint32_t pmdcs);
 
 struct sctp_cc_ack {

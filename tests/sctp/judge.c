@@ -158,7 +158,7 @@ static void check_growth(const struct judge *j, const struct judge_before *b,
 {
 	const struct sctp_cc *c = &p->cc;
 	unsigned i = p->index;
-	uint32_t step = c->pmdcs, most, initial = j->s->cfg.cc == SCTP_CC_RFC9260 ? 4 : 10;
+	uint32_t step = c->pmdcs, most, initial = 4;
 
 	/* BBR returns to the window before a recovery. */
 	if (c->cwnd <= b->path[i].cwnd || j->s->cfg.cc == SCTP_CC_BBR)
