@@ -126,7 +126,7 @@ struct ctl_flow {
 	uint64_t rate;        /* bytes per second that were acknowledged lately */
 	uint64_t pacing_rate; /* bytes per second; 0: it is not paced */
 	uint32_t flight, pad; /* bytes */
-	char limited_by[16];  /* what keeps it from sending more now */
+	char limited_by[16];  /* why it does not send more now */
 };
 
 struct ctl_assoc {

@@ -329,7 +329,7 @@ struct sctp_info {
 };
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret);
 
-/* What keeps a path from sending more now. */
+/* Why a path does not send more now. */
 enum sctp_limit {
 	SCTP_LIMIT_USER,       /* there are no messages, or another path carries them */
 	SCTP_LIMIT_BUFFER,     /* there are, but the send buffer is full */

@@ -51,10 +51,10 @@ enum llp_path_state {
 	LLP_PATH_INACTIVE,
 };
 
-/* What keeps a path from sending more now. */
+/* Why a path does not send more now. */
 enum llp_limit {
 	LLP_LIMIT_UNKNOWN,     /* the transport does not know; nor rate, pacing_rate and flight */
-	LLP_LIMIT_APPLICATION, /* there is nothing to send on this path */
+	LLP_LIMIT_APPLICATION, /* no message waits for this path */
 	LLP_LIMIT_PEER_WINDOW,
 	LLP_LIMIT_BUFFER, /* the send buffer is full */
 	LLP_LIMIT_CONGESTION,

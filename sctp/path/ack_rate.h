@@ -14,7 +14,7 @@ struct sctp_ack_rate {
 /* A SACK acknowledged so many bytes. */
 void sctp_ack_rate_add(struct sctp_ack_rate *r, uint32_t bytes, uint32_t srtt_us, uint64_t now_us);
 
-/* Bytes per second. It falls when nothing is acknowledged any more. */
+/* Bytes per second. It falls when acknowledgements end. */
 uint64_t sctp_ack_rate_now(const struct sctp_ack_rate *r, uint32_t srtt_us, uint64_t now_us);
 
 #endif

@@ -175,8 +175,8 @@ static bool by_round_trips(const struct sctp_cc *c)
 	return c->paced && !c->ops->literal;
 }
 
-/* RFC 7661 4.3: the path carries half of it at least. What is in flight counts as well: in slow
- * start the window is twice what was acknowledged. */
+/* RFC 7661 4.3: the path carries half of it at least. Bytes in flight count as well: in slow
+ * start the window is twice the acknowledged bytes. */
 static uint32_t window_in_use(const struct sctp_cc *c, uint32_t flight)
 {
 	return max_u32(sctp_pipe_ack_bytes(&c->pipe_ack), flight);
@@ -299,7 +299,7 @@ static void reduce_window(struct sctp_cc *c, bool timeout, uint32_t flight)
 	c->undo.cwnd = c->cwnd;
 	c->undo.ssthresh = c->ssthresh;
 	c->undo.cubic = c->cubic;
-	/* RFC 7661 4.4.1: a window that nobody used says nothing about the path. */
+	/* RFC 7661 4.4.1: an unused window is no measure of the path. */
 	if (!is_validated(c, flight))
 		c->cwnd = min_u32(c->cwnd, max_u32(window_in_use(c, flight), floor));
 	c->ssthresh = max_u32(c->ops->reduce(c, timeout), floor);

@@ -11,9 +11,9 @@
  * RFC 9260 judges by SACKs: the window is in full use, or is not, when one arrives; and a window
  * that rested is halved each RTO because the packets of a large one would leave at once. On a paced
  * path they do not, and the window is reached for a moment of a round trip only. So CUBIC does
- * there as TCP: it judges by round trips, credits what gap blocks acknowledged when the cumulative
- * TSN advances, and validates its window as RFC 7661 has it. What nobody used for 5 minutes is
- * halved, and after a loss the window is a part of what was in use. Its fast recovery is RFC 9937's
+ * there as TCP: it judges by round trips, credits bytes of gap blocks when the cumulative
+ * TSN advances, and validates its window as RFC 7661 has it. After 5 minutes without use it is
+ * halved, and after a loss it is a part of the bytes in use. Its fast recovery is RFC 9937's
  * everywhere.
  */
 #ifndef SCTP_CC_H
@@ -97,7 +97,7 @@ struct sctp_cc_ack {
 	uint32_t flight;   /* outstanding on this path before the SACK */
 	bool cum_advanced; /* the Cumulative TSN Ack advanced */
 	bool recovery;     /* fast recovery: no growth */
-	bool paced;        /* the pacer of the path spreads what the window admits */
+	bool paced;        /* the pacer of the path spreads its packets */
 	bool limited;      /* the window was in full use when this path was last served: data was
 			      left that sctp_cc_room() did not admit although no burst limit and
 			      no rwnd held it back. Needed beside flight because several SACKs may

@@ -4,7 +4,7 @@
  * last seconds. It is the part of a congestion window that the path has proved to carry.
  *
  * A round trip ends when a TSN is acknowledged that was next to be sent when it began, or when
- * nothing is in flight. If holes let it take longer than SRTT, its bytes count in proportion.
+ * no chunk is in flight. If holes let it take longer than SRTT, its bytes count in proportion.
  */
 #ifndef SCTP_PIPE_ACK_H
 #define SCTP_PIPE_ACK_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All zero: nothing was acknowledged yet. */
+/* All zero: no chunk was acknowledged yet. */
 struct sctp_pipe_ack {
 	uint64_t since_us; /* the present round trip began, */
 	uint32_t bytes;    /* in which this much was acknowledged */
@@ -23,7 +23,7 @@ struct sctp_pipe_ack {
 };
 
 /* A SACK acknowledged bytes. cum, next_tsn: its Cumulative TSN Ack and the next TSN to be sent.
- * all: nothing is in flight any more. */
+ * all: no chunk is in flight any more. */
 void sctp_pipe_ack_add(struct sctp_pipe_ack *p, uint32_t bytes, uint32_t cum, uint32_t next_tsn,
 		       bool all, uint32_t srtt_us, uint64_t now_us);
 

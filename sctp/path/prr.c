@@ -6,7 +6,7 @@ void sctp_prr_begin(struct sctp_prr *p, uint32_t flight)
 	*p = (struct sctp_prr){.runs = true, .recover_fs = flight};
 }
 
-/* In proportion to what was delivered, rounded up. */
+/* In proportion to the delivered bytes, rounded up. */
 static uint64_t reduce_flight(const struct sctp_prr *p, uint32_t ssthresh)
 {
 	uint64_t fs = p->recover_fs ? p->recover_fs : 1,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proportional rate reduction (RFC 9937): what may leave while fast recovery runs, so that the
- * bytes in flight come down to ssthresh in about a round trip, with every acknowledgement, instead
- * of a silence and then a burst. If losses took more than the reduction, what was delivered is
- * replaced, and in addition half of it while no more losses appear. The RFC adds a packet per SACK
- * there, which acknowledges two of TCP's as a rule; ours may stand for 64. Knows numbers only.
+ * Proportional rate reduction (RFC 9937): how many bytes may leave while fast recovery runs, so
+ * that the bytes in flight come down to ssthresh in about a round trip, with every acknowledgement,
+ * instead of a silence and then a burst. If losses took more than the reduction, the delivered
+ * bytes are replaced, and in addition half of them while no more losses appear. The RFC adds a
+ * packet per SACK there, which acknowledges two of TCP's as a rule; ours may stand for 64. Knows
+ * numbers only.
  */
 #ifndef SCTP_PRR_H
 #define SCTP_PRR_H
@@ -53,7 +54,7 @@ static inline void sctp_prr_end(struct sctp_prr *p)
 
 /* Bytes that may leave. As many packets as in an initial window (RFC 6928) may be in flight if
  * ssthresh admits them: they are no burst, and where every fifth packet is lost, SACKs for a few
- * more are what saves from a timeout. */
+ * more prevent a timeout. */
 static inline uint32_t sctp_prr_room(const struct sctp_prr *p, uint32_t flight, uint32_t ssthresh,
 				     uint32_t pmdcs)
 {

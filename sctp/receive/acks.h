@@ -35,7 +35,7 @@ void sctp_acks_start(struct sctp_acks *k, uint32_t advertised);
 void sctp_acks_hurry(struct sctp_acks *k);
 /* Payload bytes of a chunk were taken. */
 void sctp_acks_took(struct sctp_acks *k, uint32_t bytes);
-/* The end of a packet with DATA. window: its size while nothing waits for delivery. path: the one
+/* The end of a packet with DATA. window: its size while no data waits for delivery. path: the one
  * to acknowledge on. True if a SACK is to be sent at once. */
 bool sctp_acks_packet(struct sctp_acks *k, const struct sctp_tsn_map *m,
 		      const struct sctp_config *cfg, uint8_t path, bool prompt, uint64_t now);

@@ -58,7 +58,7 @@ struct sctp_recv_range {
  * hole can always be filled. streams: inbound, at least 1. Does not allocate. */
 void sctp_recv_init(struct sctp_recv *r, struct sctp_pool *pool, uint32_t limit, uint16_t streams);
 
-/* Changes the limit. What waits may exceed it. */
+/* Changes the limit. Data that waits may exceed it. */
 static inline void sctp_recv_set_limit(struct sctp_recv *r, uint32_t limit)
 {
 	r->limit = limit;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The receive window of an association, which follows the network: it begins with a size that suits
- * short paths, and grows with what arrives in a round trip, so that a sender in slow start, which
+ * short paths, and grows with the data of a round trip, so that a sender in slow start, which
  * doubles its flight in each, never waits for it. While data arrives it only grows. After a rest it
  * has its first size again.
  *
  * On a short path it keeps that size, whatever the rate: the sender would fill a larger one, and
  * the buffer of the socket does not hold more. Should a path that seemed long prove to be short,
- * the window shrinks by what arrives, so that its right edge stays.
+ * the window shrinks by arriving data, so that its right edge stays.
  *
- * What a window has grown by is a promise of memory: windows of a stack share a budget. Knows
+ * The growth of a window is a promise of memory: windows of a stack share a budget. Knows
  * numbers only.
  */
 #ifndef SCTP_RWND_H
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 enum {
-	SCTP_RWND_TIMES = 4,          /* what arrives in a round trip */
+	SCTP_RWND_TIMES = 4,          /* the data of a round trip */
 	SCTP_RWND_LONG_US = 1000,     /* least round trip of a long path */
 	SCTP_RWND_REST_US = 10000000, /* without data, or up to twice as long */
 };
@@ -34,7 +34,7 @@ struct sctp_rwnd_limits {
 struct sctp_rwnd {
 	uint64_t round_us; /* the present round trip began; 0: none */
 	uint64_t rest_us;  /* sctp_rwnd_rest() is due, or UINT64_MAX */
-	uint32_t size;     /* bytes, what waits for delivery included */
+	uint32_t size;     /* bytes, with those that wait for delivery */
 	uint32_t arrived;  /* payload bytes of this round trip, or of the present packet */
 	uint32_t least_us; /* round trip of the path, UINT32_MAX: not measured */
 	uint8_t path;      /* that data arrives on */

@@ -76,7 +76,7 @@ struct sctp_queue {
 	struct sctp_range *gap; /* a block: TSNs that gap blocks acknowledge; NULL: none */
 	unsigned ngaps;
 	bool cut;           /* the last SACK may have had no room for more gap blocks: */
-	uint32_t cut_after; /* nothing is known of chunks after this TSN */
+	uint32_t cut_after; /* chunks after this TSN are unknown */
 };
 
 static inline struct sctp_tx *sctp_queue_at(const struct sctp_queue *q, uint32_t tsn)
@@ -144,7 +144,7 @@ void sctp_queue_free(struct sctp_queue *q, struct sctp_pool *pool, uint32_t old)
  * there are no others, which had no room in it. */
 void sctp_queue_keep_gaps(struct sctp_queue *q, struct sctp_pool *pool,
 			  const struct sctp_range *gap, unsigned n, bool all);
-/* T3 expired: what is not known counts as lost. */
+/* T3 expired: unknown chunks count as lost. */
 void sctp_queue_timed_out(struct sctp_queue *q);
 
 #endif

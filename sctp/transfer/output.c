@@ -176,7 +176,7 @@ static struct sctp_path *data_path(struct sctp_assoc *a)
 	return p;
 }
 
-/* A turn that sends what waits follows when the pacer allows it. */
+/* A turn that sends them follows when the pacer allows it. */
 static void wait_for_pacer(struct sctp_assoc *a)
 {
 	struct sctp_path *p = data_path(a);

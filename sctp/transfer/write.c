@@ -9,7 +9,7 @@
 
 enum {
 	RETRY_US = 20000,       /* after which a user without memory may try again */
-	LEAD_MS = 2,            /* what leaves in this time may wait unsent: two batches */
+	LEAD_MS = 2,            /* bytes of this time may wait unsent: two batches */
 	LEAST_PACKETS = 4,      /* as many may wait always */
 	SHORT_BUFFER = 2 << 20, /* bytes queued that suit a short path */
 	USEFUL_BYTES = 65536,   /* room that is worth an event */
@@ -39,7 +39,7 @@ static uint32_t most_unsent(const struct sctp_path *p)
 	return max_u32((uint32_t)lead, LEAST_PACKETS * sctp_path_pmdcs(p));
 }
 
-/* On a short path the caches of the processor are what counts. */
+/* On a short path the caches of the processor count. */
 static uint32_t most_queued(const struct sctp_path *p)
 {
 	uint32_t all = p->assoc->s->cfg.send_buffer;

@@ -14,7 +14,8 @@
  * literals. */
 int error_unsupported(const char *call, const char *why, int err);
 
-/* The same, for what libraries try by design: the sentence is printed with DDPVERBS_DEBUG alone. */
+/* The same, for calls that libraries try by design: the sentence is printed with DDPVERBS_DEBUG
+ * alone. */
 int error_probed(const char *call, const char *why, int err);
 
 /* A call of libddpclient returned ret, a negative errno value. Sets errno to its positive value and

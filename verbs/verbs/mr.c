@@ -54,7 +54,7 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 	return 0;
 }
 
-/* ---- thread domains and parent domains: names, for nothing here depends on threads ---- */
+/* ---- thread domains and parent domains: names, for no call depends on threads ---- */
 
 static struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr)
 {

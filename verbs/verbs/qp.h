@@ -48,7 +48,7 @@ struct qp {
 	uint32_t num;            /* as ibv.qp_num */
 	struct host_watch watch; /* of ddp */
 	struct ibv_qp_init_attr init;
-	struct ddp_qp_init ddp_init; /* what it was created with */
+	struct ddp_qp_init ddp_init; /* values of its creation */
 	enum ibv_qp_state state;     /* ibv.state is for the program; guarded by event_lock */
 	unsigned takes;              /* in this state: QP_TAKES_ */
 	bool peer_left;              /* in RTS: the peer has ended the session */

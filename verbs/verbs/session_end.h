@@ -3,7 +3,7 @@
  * One end of a session: an id of libddpclient and the queue pair that is on it. An id of rdma_cm
  * has one. A queue pair is on one end at any time: on that of an id of rdma_cm, or on its own. The
  * public members of ids and queue pairs that say the same are copies, which programs may change:
- * rdma_connect(), rdma_accept() and rdma_destroy_qp() read id->qp, and nothing else does.
+ * rdma_connect(), rdma_accept() and rdma_destroy_qp() read id->qp, and no other function does.
  *
  * The caller of each function holds event_lock of the daemon.
  */
