@@ -303,7 +303,9 @@ static int run_turn(struct event_loop *l)
 		return 0;
 	if (l->due)
 		return serve_events(l, EVLOOP_NONBLOCK);
-	if (l->idle && l->now_us - l->quiet_since_us >= l->window_us)
+	/* After work that can wait there may be more; then sleep() refuses, or a descriptor is
+	 * ready. */
+	if (l->quiet && l->now_us - l->quiet_since_us >= l->window_us)
 		return block(l);
 	if (must_serve(l))
 		r = serve_events(l, EVLOOP_NONBLOCK);
