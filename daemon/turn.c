@@ -27,7 +27,7 @@ static void expire(struct worker *w, uint64_t now_ms)
 static bool turn_run(void *user, uint64_t now_ms)
 {
 	struct worker *w = user;
-	bool any, rung;
+	bool any, rung, arrived;
 
 	/* 1. Deadlines first, so that all steps below work with the time after a sleep. */
 	expire(w, now_ms);
@@ -38,9 +38,12 @@ static bool turn_run(void *user, uint64_t now_ms)
 	any = rung = bells_take(w);
 
 	/* 3. Messages from the network: placed and delivered within the transports' upcalls. */
-	any |= llp_input(w->net, RX_BUDGET);
-	any |= llp_input(w->self, RX_BUDGET);
-	w->patient = !rung && llp_was_distant(w->net);
+	arrived = llp_input(w->net, RX_BUDGET);
+	any |= arrived | llp_input(w->self, RX_BUDGET);
+	moderation_note(&w->moderation, arrived, llp_patience_us(w->net),
+			event_loop_now_us(w->loop));
+	if (rung)
+		moderation_skip(&w->moderation);
 
 	/* 4. Segments that can be sent. */
 	any |= association_send_all(w);
@@ -63,24 +66,39 @@ static uint64_t expiry_us(void *user)
 	uint64_t timer_ms = timer_expiry(&w->timers);
 	uint64_t llp_us = min_u64(llp_expiry_us(w->net), llp_expiry_us(w->self));
 
+	llp_us = min_u64(llp_us, moderation_expiry_us(&w->moderation));
 	return timer_ms <= llp_us / 1000 ? timer_ms * 1000 : llp_us;
+}
+
+static void watch_net(struct worker *w, unsigned what)
+{
+	for (unsigned i = 0; i < LLP_MAX_FDS && w->net_watch[i]; i++)
+		(void)event_loop_watch_set(w->net_watch[i], what);
 }
 
 static bool about_to_sleep(void *user)
 {
 	struct worker *w = user;
 
-	return bells_sleep(w) && list_empty(&w->active);
+	if (!bells_sleep(w) || !list_empty(&w->active))
+		return false;
+	if (moderation_begin(&w->moderation))
+		watch_net(w, 0);
+	return true;
 }
 
 static void awake(void *user)
 {
-	bells_awake(user);
+	struct worker *w = user;
+
+	if (moderation_end(&w->moderation))
+		watch_net(w, EVENT_LOOP_READ);
+	bells_awake(w);
 }
 
 static bool is_patient(void *user)
 {
-	return ((const struct worker *)user)->patient;
+	return ((const struct worker *)user)->moderation.patience_us != 0;
 }
 
 const struct event_loop_hooks turn_hooks = {

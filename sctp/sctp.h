@@ -124,9 +124,9 @@ void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size
 size_t sctp_input_run(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len,
 		      size_t segment, uint64_t now_us);
 
-/* True if a packet arrived since the last call whose round trip is less than a millisecond, or not
- * known. For others it does not matter how soon the caller sees them. */
-bool sctp_had_near(struct sctp *s);
+/* The least round-trip time of the paths whose packets arrived since the last call; 0: a path has
+ * none yet, or a packet is of no association; UINT32_MAX: no packet. */
+uint32_t sctp_input_rtt(struct sctp *s);
 
 enum sctp_icmp {
 	SCTP_ICMP_UNREACHABLE,      /* network or host (RFC 9260 10 (ICMP1)..) */

@@ -336,6 +336,11 @@ uint64_t event_loop_now_ms(const struct event_loop *l)
 	return l->now_us / 1000;
 }
 
+uint64_t event_loop_now_us(const struct event_loop *l)
+{
+	return l->now_us;
+}
+
 void event_loop_set_poll_us(struct event_loop *l, uint32_t poll_us)
 {
 	/* On one CPU the producers of our work cannot run while we poll. */

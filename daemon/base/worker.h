@@ -15,6 +15,7 @@
 #include "daemon/base/block_pool.h"
 #include "daemon/base/journal.h"
 #include "daemon/base/log.h"
+#include "daemon/base/moderation.h"
 #include "llp/common/llp.h"
 #include "util/idtab.h"
 #include "util/list.h"
@@ -33,6 +34,7 @@ struct worker {
 	struct llp *net;  /* associations with other daemons */
 	struct llp *self; /* associations between clients of this daemon */
 	struct event_loop_watch *net_watch[LLP_MAX_FDS];
+	struct moderation moderation;
 	const struct association_events *assoc_events;
 	struct block_pool pool; /* for messages in flight */
 	struct idtab assocs;
@@ -56,7 +58,6 @@ struct worker {
 	unsigned freed;     /* records since then */
 	uint32_t unclaimed; /* session requests that wait for a listener */
 	uint64_t now_ms;    /* time of this turn */
-	bool patient;       /* what it did was caused from far away alone */
 	bool port_down;     /* no interface with an address of the daemon is up */
 };
 

@@ -23,9 +23,9 @@ bool llp_input(struct llp *t, unsigned budget)
 	return t->ops->input(t, budget);
 }
 
-bool llp_was_distant(const struct llp *t)
+uint32_t llp_patience_us(const struct llp *t)
 {
-	return t->ops->was_distant && t->ops->was_distant(t);
+	return t->ops->patience_us ? t->ops->patience_us(t) : 0;
 }
 
 void llp_tick(struct llp *t, uint64_t now_ms)

@@ -226,9 +226,10 @@ unsigned llp_fds(const struct llp *t, int ret_fds[LLP_MAX_FDS]);
 /* Reads packets, as many as the budget says. True if there were some. */
 bool llp_input(struct llp *t, unsigned budget);
 
-/* True if all that the last llp_input() found came over a millisecond or more: it need not be seen
- * at once. */
-bool llp_was_distant(const struct llp *t);
+/* How long packets may wait that arrive after those of the last llp_input(): a small part of the
+ * round trip of these, at most a millisecond. 0: not at all, because some came over less than a
+ * millisecond; or there were none, or the transport does not know. */
+uint32_t llp_patience_us(const struct llp *t);
 
 /* Runs timers. now_ms: monotonic milliseconds. */
 void llp_tick(struct llp *t, uint64_t now_ms);
@@ -322,7 +323,7 @@ struct llp_ops {
 	void (*close)(struct llp *t);
 	unsigned (*fds)(const struct llp *t, int ret_fds[LLP_MAX_FDS]);
 	bool (*input)(struct llp *t, unsigned budget);
-	bool (*was_distant)(const struct llp *t); /* NULL: never */
+	uint32_t (*patience_us)(const struct llp *t); /* NULL: always 0 */
 	void (*tick)(struct llp *t, uint64_t now_ms);
 	uint64_t (*expiry_us)(const struct llp *t);
 	void (*flush)(struct llp *t);

@@ -23,6 +23,9 @@ enum {
 	SOCKET_BUFFER = 8 << 20, /* bytes that arrive while we are busy */
 	FIRST_WINDOW = 2 << 20,
 	LEAST_WINDOW = 8 * 65536,
+	DISTANT_US = MS, /* round trips from there on: as where the core paces */
+	PATIENCE = 32,   /* the part of a round trip that packets may wait */
+	MOST_PATIENCE_US = MS,
 };
 
 #define MAX_MEMORY (UINT64_C(1) << 30)
@@ -273,24 +276,32 @@ static void run_core(struct user *t)
 		sctp_run(t->core, t->now_us);
 }
 
+static uint32_t patience(uint32_t rtt_us)
+{
+	if (rtt_us == UINT32_MAX || rtt_us < DISTANT_US)
+		return 0;
+	return min_u32(rtt_us / PATIENCE, MOST_PATIENCE_US);
+}
+
 static bool user_input(struct llp *llp, unsigned budget)
 {
 	struct user *t = (struct user *)llp;
 	bool near = !list_empty(&t->sctp.ready), any = near;
+	uint32_t rtt_us;
 
 	llp_user_read_clock(t);
 	any |= llp_user_read(t, budget);
-	near |= sctp_had_near(t->core);
-	t->distant = any && !near;
+	rtt_us = sctp_input_rtt(t->core);
+	t->patience_us = near ? 0 : patience(rtt_us);
 	llp_user_guard(t);
 	run_core(t);
 	llp_user_events(t);
 	return any;
 }
 
-static bool user_was_distant(const struct llp *llp)
+static uint32_t user_patience_us(const struct llp *llp)
 {
-	return ((const struct user *)llp)->distant;
+	return ((const struct user *)llp)->patience_us;
 }
 
 static void user_tick(struct llp *llp, uint64_t now_ms)
@@ -379,7 +390,7 @@ static const struct llp_ops ops = {
 	.close = user_close,
 	.fds = user_fds,
 	.input = user_input,
-	.was_distant = user_was_distant,
+	.patience_us = user_patience_us,
 	.tick = user_tick,
 	.expiry_us = user_expiry_us,
 	.flush = user_flush,

@@ -100,9 +100,9 @@ struct user {
 	struct user_tap tap;
 
 	bool ticked;
-	bool distant;      /* all that the last input found */
-	uint64_t skew_us;  /* the core's time is CLOCK_MONOTONIC and this */
-	uint64_t owner_us; /* and the owner's time and this */
+	uint32_t patience_us; /* after the last input */
+	uint64_t skew_us;     /* the core's time is CLOCK_MONOTONIC and this */
+	uint64_t owner_us;    /* and the owner's time and this */
 	uint64_t now_us;
 
 	uint32_t local_mtu;    /* that the last packet was too long for, 0 = unknown */

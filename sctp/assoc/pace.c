@@ -5,7 +5,7 @@
 
 enum { BATCHES = 20 }; /* of a round trip at least */
 
-bool sctp_path_distant(const struct sctp_path *p)
+static bool is_distant(const struct sctp_path *p)
 {
 	return p->rto.srtt_us && p->rto.min_rtt_us >= SCTP_PACER_LEAST_RTT_US;
 }
@@ -21,7 +21,7 @@ static uint32_t batch_us(const struct sctp_path *p)
 
 void sctp_path_pace(struct sctp_path *p)
 {
-	bool paced = sctp_path_distant(p);
+	bool paced = is_distant(p);
 	uint64_t rate = paced ? sctp_cc_pacing_rate(&p->cc, p->rto.srtt_us) : 0;
 
 	sctp_pacer_set_rate(&p->pacer, rate, batch_us(p));

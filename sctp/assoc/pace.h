@@ -9,8 +9,6 @@
 /* Packets after a SACK on a path that is not paced (RFC 9260 6.1 (D)). */
 enum { SCTP_BURST = 64 };
 
-/* A round trip is long. */
-bool sctp_path_distant(const struct sctp_path *p);
 /* The window or the round trip of the path changed, and with them the rate of its pacer. */
 void sctp_path_pace(struct sctp_path *p);
 /* A SACK arrived, or data begins. */

@@ -76,7 +76,7 @@ struct sctp {
 
 	uint32_t reply_head, reply_tail; /* bytes ever taken out, put in */
 	uint32_t reply_open;             /* where the present packet begins */
-	bool near;                       /* a packet of no distant path arrived */
+	uint32_t input_rtt_us;           /* of sctp_input_rtt() */
 	bool answering, answered;        /* a packet is processed; the answer has begun */
 	uint32_t answer, answer_end;     /* where it begins and ends */
 	struct sctp_path *bucket[SCTP_BUCKETS];

@@ -6,7 +6,6 @@
 #include "sctp/assoc/deadlines.h"
 #include "sctp/assoc/heartbeat.h"
 #include "sctp/assoc/moved.h"
-#include "sctp/assoc/pace.h"
 #include "sctp/assoc/states.h"
 #include "sctp/base/admission.h"
 #include "sctp/base/lookup.h"
@@ -18,6 +17,7 @@
 #include "sctp/transfer/got_data.h"
 #include "util/be.h"
 #include "util/crc32c.h"
+#include "util/minmax.h"
 
 enum { RUN = 16384 }; /* bytes of packets that are processed before messages are fetched */
 
@@ -361,7 +361,7 @@ static void input_packet(struct sctp *s, const struct sctp_flow *from, uint8_t *
 		s->st.bad_crc++;
 		return;
 	}
-	s->near |= !p || !sctp_path_distant(p);
+	s->input_rtt_us = min_u32(s->input_rtt_us, p && p->rto.srtt_us ? p->rto.min_rtt_us : 0);
 	s->answering = true;
 	s->answered = false;
 	dispatch_packet(s, from, pkt, len, p);
@@ -390,12 +390,12 @@ static bool continues(const uint8_t *pkt, size_t segment, size_t len)
 	return len >= SCTP_HEAD && segment >= SCTP_HEAD && memcmp(pkt, pkt - segment, 8) == 0;
 }
 
-bool sctp_had_near(struct sctp *s)
+uint32_t sctp_input_rtt(struct sctp *s)
 {
-	bool near = s->near;
+	uint32_t rtt_us = s->input_rtt_us;
 
-	s->near = false;
-	return near;
+	s->input_rtt_us = UINT32_MAX;
+	return rtt_us;
 }
 
 size_t sctp_input_run(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len,

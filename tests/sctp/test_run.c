@@ -137,7 +137,7 @@ Test(run, what_came_before_an_abort_is_delivered)
 
 /* ---- distance ---- */
 
-static bool near_after(uint32_t rtt_us)
+static uint32_t input_rtt_after(uint32_t rtt_us)
 {
 	struct sctp_rto *rto = &p.assoc->paths.at[0].rto;
 
@@ -146,14 +146,14 @@ static bool near_after(uint32_t rtt_us)
 	add_data(LEN);
 	input();
 	messages();
-	return sctp_had_near(p.s);
+	return sctp_input_rtt(p.s);
 }
 
-Test(run, packets_are_near_unless_a_round_trip_takes_a_millisecond)
+Test(run, the_distance_of_packets_is_the_least_round_trip)
 {
-	(void)sctp_had_near(p.s);
-	cr_expect_not(sctp_had_near(p.s), "no packet since");
-	cr_expect(near_after(999));
-	cr_expect_not(near_after(1000));
-	cr_expect(near_after(0), "no round trip was measured");
+	(void)sctp_input_rtt(p.s);
+	cr_expect_eq(sctp_input_rtt(p.s), UINT32_MAX, "no packet since");
+	cr_expect_eq(input_rtt_after(1000), 1000);
+	cr_expect_eq(input_rtt_after(0), 0, "no round trip was measured");
+	cr_expect_eq(sctp_input_rtt(p.s), UINT32_MAX);
 }
