@@ -386,15 +386,6 @@ void sctp_cc_burst(struct sctp_cc *c, uint32_t flight, unsigned packets)
 	c->burst = packets;
 }
 
-/* Twice the window in a round trip while slow start doubles it, and a quarter more than the window
- * else: half-way to ssthresh less than a doubling is left. */
-uint64_t sctp_cc_window_rate(const struct sctp_cc *c, uint32_t srtt_us)
-{
-	uint64_t quarters = c->cwnd < c->ssthresh / 2 ? 8 : 5;
-
-	return quarters * c->cwnd * 1000000 / 4 / srtt_us;
-}
-
 uint64_t sctp_cc_pacing_rate(const struct sctp_cc *c, uint32_t srtt_us)
 {
 	return srtt_us ? c->ops->pacing_rate(c, srtt_us) : 0;

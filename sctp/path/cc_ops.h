@@ -29,8 +29,15 @@ struct sctp_cc_ops {
 	uint64_t (*pacing_rate)(const struct sctp_cc *c, uint32_t srtt_us);
 };
 
-/* That of an algorithm that is a window. */
-uint64_t sctp_cc_window_rate(const struct sctp_cc *c, uint32_t srtt_us);
+/* The rate of an algorithm that is a window: twice the window in a round trip while slow start
+ * doubles it, and a quarter more than the window else: half-way to ssthresh less than a doubling is
+ * left. */
+static inline uint64_t sctp_cc_window_rate(const struct sctp_cc *c, uint32_t srtt_us)
+{
+	uint64_t quarters = c->cwnd < c->ssthresh / 2 ? 8 : 5;
+
+	return quarters * c->cwnd * 1000000 / 4 / srtt_us;
+}
 
 extern const struct sctp_cc_ops sctp_cc_cubic_ops;
 extern const struct sctp_cc_ops sctp_cc_bbr_ops;

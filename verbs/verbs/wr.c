@@ -205,7 +205,7 @@ static int post_built(struct qp *qp)
 	for (unsigned i = 0; i + 1 < b->n; i++)
 		b->wr[i].next = &b->wr[i + 1];
 	b->wr[b->n - 1].next = NULL;
-	return post_send(&qp->ibv, b->wr, &bad);
+	return ibv_post_send(&qp->ibv, b->wr, &bad);
 }
 
 static int wr_complete(struct ibv_qp_ex *ex)
