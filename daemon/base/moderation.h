@@ -17,7 +17,7 @@ struct moderation {
 	uint32_t patience_us; /* after the packets of this turn; 0: it may not pause */
 	uint64_t far_us;      /* when packets from far away were read last ... */
 	uint64_t near_us;     /* ... and others */
-	uint64_t until_us;    /* end of the last pause; 0: nothing arrived in it */
+	uint64_t until_us;    /* end of the last pause; 0: no packet arrived in it */
 	bool close;           /* packets from far away follow each other closely */
 	bool paused;
 };

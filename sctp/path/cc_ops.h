@@ -31,12 +31,13 @@ struct sctp_cc_ops {
 
 /* The rate of an algorithm that is a window: twice the window in a round trip while slow start
  * doubles it, and a quarter more than the window else: half-way to ssthresh less than a doubling is
- * left. */
+ * left. Ten packets (RFC 6928) are no burst: to spread fewer would only delay their SACK. */
 static inline uint64_t sctp_cc_window_rate(const struct sctp_cc *c, uint32_t srtt_us)
 {
 	uint64_t quarters = c->cwnd < c->ssthresh / 2 ? 8 : 5;
+	uint64_t window = c->cwnd > 10 * c->pmdcs ? c->cwnd : 10 * c->pmdcs;
 
-	return quarters * c->cwnd * 1000000 / 4 / srtt_us;
+	return quarters * window * 1000000 / 4 / srtt_us;
 }
 
 extern const struct sctp_cc_ops sctp_cc_cubic_ops;

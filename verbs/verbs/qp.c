@@ -487,7 +487,7 @@ static int apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 	return mask & IBV_QP_STATE ? oob_modify(qp, attr->qp_state) : 0;
 }
 
-/* On failure nothing has changed. */
+/* On failure the state is the old one. */
 static int modify_locked(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	const struct ibv_qp_attr old = qp->attr;

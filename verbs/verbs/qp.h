@@ -132,7 +132,8 @@ void qp_set_state(struct qp *qp, enum ibv_qp_state state);
 void qp_session_ended(struct qp *qp, bool failed);
 
 /* A queue pair of libddpclient has one session: after RESET another one takes its place, on a new
- * id. The caller holds event_lock. 0 or a positive errno value; on failure nothing has changed. */
+ * id. The caller holds event_lock. 0 or a positive errno value; on failure the state is the old
+ * one. */
 int qp_renew(struct qp *qp);
 
 /* The rare cases of ibv_post_send(): the state takes no Sends, or the session has ended. 0 or a
