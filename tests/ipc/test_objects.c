@@ -136,8 +136,8 @@ Test(region, invalid_arguments_are_not_sent)
 	attr.fd = memfd(100);
 	attr.length = 101;
 	cr_assert_eq(ddp_rereg_mr(mr, 0, &attr), -EINVAL);
-	cr_assert_eq(ddp_rereg_mr(mr, 8, &attr), -EINVAL);
-	cr_assert(reason_has("what 0x8"));
+	cr_assert_eq(ddp_rereg_mr(mr, 16, &attr), -EINVAL);
+	cr_assert(reason_has("what 0x10"));
 	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_PD, &attr), -EINVAL);
 	cr_assert(reason_has("the new PD is not set"));
 	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_TRANSLATION, &attr), -EINVAL);

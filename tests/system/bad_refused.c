@@ -267,7 +267,7 @@ static unsigned refuse_rereg(struct bad *b)
 		((const struct msg_mr *)call(b, &reg, sizeof(reg), &readonly, 1))->handle;
 	was = *(const struct msg_mr_state *)call(b, &query, sizeof(query), NULL, 0);
 	failed += !REFUSED("rereg of nothing", b, m, EINVAL);
-	m.what = 8;
+	m.what = 16;
 	failed += !REFUSED("rereg of something unknown", b, m, EINVAL);
 	m.what = MSG_REREG_ACCESS;
 	failed += !REFUSED("rereg to unknown rights", b, m, EINVAL);

@@ -162,7 +162,7 @@ static void fill_remap_mr(struct chaos *c, void *rec)
 {
 	struct msg_rereg_mr *m = rec;
 
-	fill_rereg(c, m, chaos_below(c, 8) | MSG_REREG_TRANSLATION);
+	fill_rereg(c, m, chaos_below(c, 16) | MSG_REREG_TRANSLATION);
 	m->len = chaos_length(c);
 	m->iova = CHAOS_IOVA;
 }
