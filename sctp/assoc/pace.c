@@ -5,11 +5,6 @@
 
 enum { BATCHES = 20 }; /* of a round trip at least */
 
-static bool is_distant(const struct sctp_path *p)
-{
-	return p->rto.srtt_us && p->rto.min_rtt_us >= SCTP_PACER_LEAST_RTT_US;
-}
-
 /* Where a round trip is short, so are queues: a batch of 1 ms, and one that is late, would fill
  * them. */
 static uint32_t batch_us(const struct sctp_path *p)
@@ -21,8 +16,7 @@ static uint32_t batch_us(const struct sctp_path *p)
 
 void sctp_path_pace(struct sctp_path *p)
 {
-	bool paced = is_distant(p);
-	uint64_t rate = paced ? sctp_cc_pacing_rate(&p->cc, p->rto.srtt_us) : 0;
+	uint64_t rate = sctp_path_is_long(p) ? sctp_cc_pacing_rate(&p->cc, p->rto.srtt_us) : 0;
 
 	sctp_pacer_set_rate(&p->pacer, rate, batch_us(p));
 }

@@ -61,6 +61,12 @@ static inline uint32_t sctp_path_ip_head(const struct sctp_path *p)
 	return (sctp_addr_is_v4(&p->flow.peer) ? 20 : 40) + 8;
 }
 
+/* The round trip is long: packets are paced, and the send queue follows the window. */
+static inline bool sctp_path_is_long(const struct sctp_path *p)
+{
+	return p->rto.srtt_us && p->rto.min_rtt_us >= SCTP_PACER_LEAST_RTT_US;
+}
+
 /* Packet sizes are searched where data goes. */
 static inline bool sctp_path_probes(const struct sctp_path *p)
 {

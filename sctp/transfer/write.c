@@ -22,19 +22,13 @@ static void notify_writable(struct sctp_assoc *a)
 	sctp_assoc_note(a, SCTP_WRITABLE);
 }
 
-/* A path with delay: what is in flight follows the congestion window, and what is not, waits. */
-static bool is_long(const struct sctp_path *p)
-{
-	return p->rto.srtt_us && p->rto.min_rtt_us >= SCTP_PACER_LEAST_RTT_US;
-}
-
 /* What waits unsent delays all messages after it: small ones shall not wait for bulk data longer
  * than in the network. Before the first SACK a path has no rate. */
 static uint32_t most_unsent(const struct sctp_path *p)
 {
 	uint64_t lead = p->pacer.rate ? p->pacer.rate * LEAD_MS / 1000 : p->cc.cwnd;
 
-	if (!is_long(p) || lead > SCTP_MAX_UNSENT)
+	if (!sctp_path_is_long(p) || lead > SCTP_MAX_UNSENT)
 		return SCTP_MAX_UNSENT;
 	return max_u32((uint32_t)lead, LEAST_PACKETS * sctp_path_pmdcs(p));
 }
@@ -44,7 +38,7 @@ static uint32_t most_queued(const struct sctp_path *p)
 {
 	uint32_t all = p->assoc->s->cfg.send_buffer;
 
-	return is_long(p) ? all : min_u32(all, SHORT_BUFFER);
+	return sctp_path_is_long(p) ? all : min_u32(all, SHORT_BUFFER);
 }
 
 static void measure_room(struct sctp_assoc *a)
