@@ -30,6 +30,9 @@ static void begin(void)
 }
 
 TestSuite(agent, .init = begin, .fini = stop, .timeout = 60);
+/* No region was copied before. Criterion would call both functions if a test of the suite above
+ * named another one. */
+TestSuite(agent_start, .init = start, .fini = stop, .timeout = 60);
 
 /* The parts of the shadow. */
 static uint8_t *read_part(void)
@@ -200,7 +203,7 @@ static void small_area(struct fake *f, struct fake_reply *r)
 		r->open_agent.bytes = 100;
 }
 
-Test(agent, area_that_is_too_small_is_refused, .init = start)
+Test(agent_start, area_that_is_too_small_is_refused)
 {
 	void *p = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct ddp_mr *none;
@@ -221,7 +224,7 @@ static void no_threads(size_t stack)
 }
 
 /* The daemon makes the memory of an agent only once. */
-Test(agent, a_thread_that_cannot_start_may_start_later, .init = start)
+Test(agent_start, a_thread_that_cannot_start_may_start_later)
 {
 	void *p = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned calls = 0;

@@ -432,6 +432,7 @@ Test(request, destroying_nothing_is_fine)
 /* ---- attribute structs ---- */
 
 TestSuite(attr, .init = start_open, .fini = stop, .timeout = 20);
+TestSuite(attr_older, .init = start, .fini = stop, .timeout = 20);
 
 Test(attr, a_size_that_was_not_set_is_refused)
 {
@@ -493,7 +494,7 @@ static void without_cpu(struct fake *f, struct fake_reply *r)
 		r->len = offsetof(struct msg_caps, cpu_user_us);
 }
 
-Test(attr, an_older_daemon_does_not_say_its_cpu_time, .init = start)
+Test(attr_older, an_older_daemon_does_not_say_its_cpu_time)
 {
 	struct ddp_caps caps = DDP_INIT(ddp_caps);
 

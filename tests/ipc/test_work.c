@@ -200,7 +200,9 @@ static void start_older(void)
 	start_as(older);
 }
 
-Test(read, an_older_daemon_takes_one_element, .init = start_older)
+TestSuite(older, .init = start_older, .fini = stop, .timeout = 20);
+
+Test(older, an_older_daemon_takes_one_element)
 {
 	struct ddp_sge two[2] = {{100, 8, 1}, {200, 9, 2}};
 	struct ddp_send_wr wr = {.opcode = DDP_WR_RDMA_READ, .sg_list = two};
@@ -322,7 +324,7 @@ Test(access, other_values_are_refused)
 }
 
 /* A restriction is never silently left out. */
-Test(access, an_older_daemon_can_withhold_nothing, .init = start_older)
+Test(older, an_older_daemon_can_withhold_nothing)
 {
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
 
