@@ -258,8 +258,7 @@ static void check_kernel(struct doctor *d)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_SCTP);
 
 	add_finding(d, "kernel sctp", NULL, "%s",
-		    fd >= 0 ? "available"
-			    : "not available: transport user is used (or modprobe sctp)");
+		    fd >= 0 ? "available" : "not available, and not needed for transport user");
 	if (fd >= 0)
 		close(fd);
 	if (d->has_status && !strncmp(d->status.transport, "user", 4))

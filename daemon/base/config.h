@@ -29,9 +29,9 @@ enum {
 };
 
 enum config_transport {
-	CONFIG_TRANSPORT_AUTO,
 	CONFIG_TRANSPORT_USER,
 	CONFIG_TRANSPORT_KERNEL,
+	CONFIG_TRANSPORT_AUTO, /* the same as user; its name until 0.1 */
 };
 
 struct config_socket {

@@ -26,7 +26,7 @@
 /* clang-format off */
 /* A row without an effect takes effect at a restart. */
 static const struct config_key keys[] = {
-	{"", "transport", CHOICE("auto", "auto", "user", "kernel"), AT(transport),
+	{"", "transport", CHOICE("user", "user", "kernel", "auto"), AT(transport),
 	 .help = "transport of the associations"},
 	{"", "listen", CONFIG_TYPE_ADDRS, .min = 1, .max = CONFIG_MAX_ADDRS,
 	 .def = "127.0.0.1, ::1", AT(listen),
@@ -148,8 +148,8 @@ _Static_assert(LLP_GSO_AUTO == 0 && LLP_GSO_ON == 1 && LLP_GSO_OFF == 2, "order 
 _Static_assert(LLP_CC_RFC9260 == 0 && LLP_CC_CUBIC == 1 && LLP_CC_BBR == 2,
 	       "order of user.congestion_control");
 _Static_assert(CONFIG_ON == 0 && CONFIG_OFF == 1, "order of session.enhanced and .extensions");
-_Static_assert(CONFIG_TRANSPORT_AUTO == 0 && CONFIG_TRANSPORT_USER == 1 &&
-		       CONFIG_TRANSPORT_KERNEL == 2,
+_Static_assert(CONFIG_TRANSPORT_USER == 0 && CONFIG_TRANSPORT_KERNEL == 1 &&
+		       CONFIG_TRANSPORT_AUTO == 2,
 	       "order of transport");
 _Static_assert(LOG_LEVEL_ERR == 0 && LOG_LEVEL_WARN == 1 && LOG_LEVEL_INFO == 2 &&
 		       LOG_LEVEL_DEBUG == 3,

@@ -76,11 +76,13 @@ static int open_kernel(struct worker *w, char *ret_reason, size_t len)
 #endif
 }
 
-/* The values of the key `transport`, but for auto. */
+/* The values of the key `transport`. auto is user, whatever this kernel can do: every daemon has
+ * it, so that two hosts with the same file speak the same protocol on the wire. */
 static const struct backend {
 	const char *name;
 	int (*open)(struct worker *w, char *ret_reason, size_t len);
 } backends[] = {
+	[CONFIG_TRANSPORT_AUTO] = {"user", open_user},
 	[CONFIG_TRANSPORT_USER] = {"user", open_user},
 	[CONFIG_TRANSPORT_KERNEL] = {"kernel", open_kernel},
 };
@@ -102,22 +104,17 @@ static int open_net(struct worker *w, const struct backend *b, char *ret_reason,
 	return r;
 }
 
-/* auto: the kernel's SCTP if this kernel has it, else SCTP over UDP in this process. */
+/* Opens the transport that the configuration names. */
 static int choose_net(struct worker *w)
 {
 	struct daemon *d = w->daemon;
 	uint32_t wanted = d->cfg.transport;
-	bool any = wanted == CONFIG_TRANSPORT_AUTO;
 	char reason[256];
-	int r;
+	int r = open_net(w, &backends[wanted], reason, sizeof(reason));
 
 	snprintf(d->transport_reason, sizeof(d->transport_reason), "%s",
-		 any ? "auto: this kernel has SCTP" : "the configuration says so");
-	r = open_net(w, &backends[any ? CONFIG_TRANSPORT_KERNEL : wanted], reason, sizeof(reason));
-	if (r && any) {
-		snprintf(d->transport_reason, sizeof(d->transport_reason), "auto: %.120s", reason);
-		r = open_net(w, &backends[CONFIG_TRANSPORT_USER], reason, sizeof(reason));
-	}
+		 wanted == CONFIG_TRANSPORT_AUTO ? "auto: every ddpsctpd has it"
+						 : "the configuration says so");
 	if (r)
 		log_err("transport %s: %s", d->transport, reason);
 	return r;

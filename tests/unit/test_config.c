@@ -83,7 +83,7 @@ Test(config, defaults_are_what_the_table_says)
 	cr_expect_str_eq(c.socket.path, "/run/ddpsctpd/ddp.sock");
 	cr_expect_eq(c.socket.mode, 0660);
 	cr_expect_eq(c.socket.gid, (gid_t)-1);
-	cr_expect_eq(c.transport, CONFIG_TRANSPORT_AUTO);
+	cr_expect_eq(c.transport, CONFIG_TRANSPORT_USER);
 	cr_expect_eq(c.naddrs, 2);
 	cr_expect_eq(c.listen[0].ss_family, AF_INET);
 	cr_expect_eq(c.listen[1].ss_family, AF_INET6);
@@ -299,7 +299,7 @@ static const struct {
 	{"user: {congestion_control: reno}",
 	 "1:28: user.congestion_control: reno is unknown: rfc9260, cubic or bbr"},
 	{"user: {gso: Yes}", "1:13: user.gso: Yes is unknown: auto, on or off"},
-	{"transport: tcp\n", "1:12: transport: tcp is unknown: auto, user or kernel"},
+	{"transport: tcp\n", "1:12: transport: tcp is unknown: user, kernel or auto"},
 	{"log: {level: loud}", "1:14: log.level: loud is unknown: error, warning, info or debug"},
 	{"socket: {mode: 0888}", "1:16: socket.mode: 0888 is not an octal number: 0000 to 0777"},
 	{"socket: {mode: 4755}", "1:16: socket.mode: 4755 is too large: 0000 to 0777"},
