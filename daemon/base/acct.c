@@ -155,13 +155,19 @@ int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 		struct acct_charge *ret, char *ret_reason, size_t reason_len)
 {
 	uint64_t used = acct_used(a, uid, kind), max = acct_limit(a, uid, kind);
-	struct acct_user *u;
 
 	if (!checked_range(used, amount, max)) {
 		explain_limit(uid, kind, used, max, amount, ret_reason, reason_len);
 		return ACCT_E_LIMIT;
 	}
-	u = find_or_add(a, uid);
+	return acct_charge_granted(a, uid, kind, amount, ret);
+}
+
+int acct_charge_granted(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
+			struct acct_charge *ret)
+{
+	struct acct_user *u = find_or_add(a, uid);
+
 	if (!u)
 		return -ENOMEM;
 	u->used[kind] += amount;

@@ -29,6 +29,7 @@ enum acct_kind {
 	ACCT_SRQS,
 	ACCT_LISTENERS,
 	ACCT_MEMORY,
+	ACCT_HELD,
 	ACCT_MAPS,    /* memory maps of the daemon: of all uids together, by acct_set_maps() */
 	ACCT_RESERVE, /* connections of ddpctl beyond limits.clients */
 	ACCT_KINDS,
@@ -87,6 +88,10 @@ struct acct *acct_free(struct acct *a);
  */
 int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 		struct acct_charge *ret, char *ret_reason, size_t reason_len);
+
+/* The same whatever the limit, for what the number of objects bounds. Returns 0 or -ENOMEM. */
+int acct_charge_granted(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
+			struct acct_charge *ret);
 
 /*
  * Changes the amount of a charge. Returns 0, or ACCT_E_LIMIT as above with the charge unchanged. A

@@ -129,6 +129,8 @@ static const struct config_key keys[] = {
 	 .help = "listeners per uid; 0: no program may listen"},
 	{"limits", "memory", SIZE(MIB, 65536 * GIB, "1GiB"), AT(limits.memory), AT_ONCE,
 	 .help = "memory of rings, endpoints and unread records per uid"},
+	{"limits", "held", SIZE(0, 65536 * GIB, "256MiB"), AT(limits.held), AT_ONCE,
+	 .help = "messages per uid that wait for receives, beyond 64KiB of each queue pair"},
 	{"limits", "qp_wr", NUMBER(1, CONFIG_MAX_QP_WR, "16384"), AT(limits.qp_wr), AT_ONCE,
 	 .help = "entries of a send queue, receive queue or shared receive queue"},
 	{"limits", "cqe", NUMBER(1, RING_MAX_ENTRIES, "65536"), AT(limits.cqe), AT_ONCE,

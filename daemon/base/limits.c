@@ -24,6 +24,7 @@ static const struct limits_row rows[ACCT_KINDS] = {
 	[ACCT_SRQS] = {VALUE(srqs), .table = HANDLES_MAX, .what = "shared receive queues"},
 	[ACCT_LISTENERS] = {VALUE(listeners), .table = HANDLES_MAX, .what = "listeners"},
 	[ACCT_MEMORY] = {VALUE(memory), .what = "bytes of the daemon's memory"},
+	[ACCT_HELD] = {VALUE(held), .what = "bytes of messages that wait"},
 	[ACCT_MAPS] = {.key = "vm.max_map_count", .what = "memory maps"},
 	[ACCT_RESERVE] = {.key = "limits.clients", .what = "connections in reserve"},
 };

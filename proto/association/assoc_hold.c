@@ -32,9 +32,10 @@ bool assoc_hold_keep(struct assoc_stream *s, const struct assoc_msg *m, uint16_t
 		     struct assoc_place *ret)
 {
 	struct rdmap *ep = s->ep;
+	uint32_t reach = hold_reach(&ep->hold, m->len);
 	uint8_t *p;
 
-	if (ep->hold.n == 0 && ep->ops->keep && !ep->ops->keep(ep->user))
+	if (reach == 0 || (ep->ops->keep && !ep->ops->keep(ep->user, reach)))
 		return false;
 	p = hold_add(&ep->hold, ssn, m->len);
 	if (!p)

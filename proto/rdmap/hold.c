@@ -94,6 +94,14 @@ static bool allocate(struct hold *h, uint32_t room, uint32_t *ret)
 	return true;
 }
 
+uint32_t hold_reach(const struct hold *h, uint32_t len)
+{
+	struct hold next = *h;
+	uint32_t room = hold_room(len), off;
+
+	return room <= h->size && allocate(&next, room, &off) ? off + room : 0;
+}
+
 uint8_t *hold_add(struct hold *h, uint16_t ssn, uint32_t len)
 {
 	uint32_t room = hold_room(len);

@@ -28,6 +28,9 @@ size_t hold_size(uint32_t bytes);
 /* Bytes of it that a message of len bytes takes. */
 uint32_t hold_room(uint32_t len);
 
+/* Up to which byte of it the next message would reach, if it has len bytes. 0: there is no room. */
+uint32_t hold_reach(const struct hold *h, uint32_t len);
+
 /* Makes an empty hold in zeroed memory of that size, aligned to 8; only used parts are written. */
 void hold_init(struct hold *h, void *mem, uint32_t bytes);
 

@@ -161,9 +161,9 @@ struct rdmap_ops {
 	int (*reach)(void *user, struct rdmap_reach *r);
 	/* A Write of the peer to a region with this stag_notice() was delivered. May be NULL. */
 	void (*written)(void *user, uint32_t notice);
-	/* A message is about to be kept in the hold, which is empty. False: its memory may not be
-	 * used, and it counts as full. NULL: it may. */
-	bool (*keep)(void *user);
+	/* A message is about to be kept in the hold, up to this byte of its memory. False: that may
+	 * not be used, and the hold counts as full. NULL: all may. */
+	bool (*keep)(void *user, uint32_t reach);
 	/* The endpoint itself wrote len bytes at p, to memory of a request. May be NULL. */
 	void (*wrote)(void *user, uint8_t *p, uint32_t len);
 };

@@ -76,10 +76,11 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 	return true;
 }
 
-static bool keep(void *user)
+static bool keep(void *user, uint32_t reach)
 {
 	const struct pair_qp *qp = user;
 
+	(void)reach;
 	return !qp->no_keep;
 }
 

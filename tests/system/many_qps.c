@@ -4,37 +4,50 @@
  * 16 receives and the hold that ddpverbs gives them.
  *
  *   many_qps SOCKET
- *   many_qps SOCKET ADDRESS    a daemon that allows less memory than one hold has
+ *   many_qps SOCKET ADDRESS    a daemon without a pool for what waits
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/system/rig.h"
 
-enum { HOLD = 2 << 20, HOLD_MS = 10000, HOLD_FULL = 0x1202 };
+enum { HOLD = 2 << 20, HOLD_MS = 10000, HOLD_FULL = 0x1202, GRANTED = 64 << 10 };
 
-/* The hold is there and may not be used: a message without a receive ends its session alone. */
-static void too_large_to_use(const char *socket, const char *address)
+static void open_with_holds(struct session *s, struct end *a, struct end *b, const char *address)
 {
 	struct how how = {0};
+
+	how.init[1].hold_bytes = HOLD;
+	how.init[1].hold_ms = HOLD_MS;
+	session_open(s, a, b, address, &how);
+}
+
+static void send_ahead(struct session *s, uint32_t len)
+{
+	session_send(s, 0, (struct ddp_send_wr){.opcode = DDP_WR_SEND}, 0, len);
+}
+
+/* A message within the first step waits for its receive; more than that ends its session alone. */
+static void no_pool(const char *socket, const char *address)
+{
 	struct session s, other;
 	struct end a, b;
 
 	end_open(&a, "a", socket);
 	end_open(&b, "b", socket);
 	end_listen(&b);
-	how.init[1].hold_bytes = 2 * HOLD;
-	how.init[1].hold_ms = HOLD_MS;
-	session_open(&s, &a, &b, address, &how);
-	session_open(&other, &a, &b, address, &how);
-	session_send(&s, 0, (struct ddp_send_wr){.opcode = DDP_WR_SEND}, 0, 100);
-	session_broken(&s, 1, HOLD_FULL);
-	session_recv(&other, 1, 0, 100);
-	session_send(&other, 0, (struct ddp_send_wr){.opcode = DDP_WR_SEND}, 0, 100);
+	open_with_holds(&s, &a, &b, address);
+	open_with_holds(&other, &a, &b, address);
+	send_ahead(&s, GRANTED / 2);
 	end_done(&a, DDP_WC_SEND, DDP_WC_SUCCESS);
+	send_ahead(&other, GRANTED / 2);
+	end_done(&a, DDP_WC_SEND, DDP_WC_SUCCESS);
+	send_ahead(&s, GRANTED / 2);
+	session_broken(&s, 1, HOLD_FULL);
+	session_recv(&other, 1, 0, GRANTED / 2);
 	end_done(&b, DDP_WC_RECV, DDP_WC_SUCCESS);
 	session_close(&other, 0);
-	ok("a hold beyond limits.memory counts as full when a message waits");
+	ok("64 KiB of each hold are granted, and what waits beyond limits.held ends its session");
 	end_close(&b);
 }
 
@@ -47,7 +60,7 @@ int main(int argc, char **argv)
 	struct end e;
 
 	if (argc == 3) {
-		too_large_to_use(argv[1], argv[2]);
+		no_pool(argv[1], argv[2]);
 		return 0;
 	}
 	if (argc != 2)

@@ -8,9 +8,12 @@
 #include "daemon/objects/sessions/qp.h"
 #include "proto/rdmap/hold.h"
 #include "proto/rdmap/rdmap.h"
+#include "util/checked.h"
 
-/* How often a hold that is charged is looked at. */
-enum { IDLE_MS = 1000 };
+enum {
+	IDLE_MS = 1000,  /* how often a hold that is charged is looked at */
+	STEP = 64 << 10, /* bytes that are charged at a time */
+};
 
 int qp_hold_make(struct qp *qp, uint32_t bytes, uint32_t ms, struct reply *rep)
 {
@@ -36,18 +39,34 @@ int qp_hold_make(struct qp *qp, uint32_t bytes, uint32_t ms, struct reply *rep)
 	return 0;
 }
 
-bool qp_hold_keep(struct qp *qp)
+/* The first step is granted, so that no session fails because of the holds of others; then the pool
+ * of the user has to have more. */
+static bool charge_held(struct qp *qp, uint32_t bytes)
 {
 	struct client *c = qp->client;
 	struct qp_hold *h = &qp->hold;
 	char reason[ACCT_REASON_MAX];
+	uint64_t slots = h->size - h->bytes;
 
-	if (h->memory.user)
+	if (!h->held.user) {
+		if (acct_charge_granted(c->daemon->acct, c->uid, ACCT_HELD, STEP + slots, &h->held))
+			return false;
+		timer_set(&c->worker->timers, &h->idle, c->worker->now_ms + IDLE_MS);
+	}
+	return acct_change(c->daemon->acct, &h->held, bytes + slots, reason, sizeof(reason)) == 0;
+}
+
+bool qp_hold_keep(struct qp *qp, uint32_t reach)
+{
+	struct qp_hold *h = &qp->hold;
+	uint32_t bytes;
+
+	if (reach <= h->charged)
 		return true;
-	if (acct_charge(c->daemon->acct, c->uid, ACCT_MEMORY, h->size, &h->memory, reason,
-			sizeof(reason)))
+	bytes = (uint32_t)checked_round_up(reach, STEP);
+	if (!charge_held(qp, bytes))
 		return false;
-	timer_set(&c->worker->timers, &h->idle, c->worker->now_ms + IDLE_MS);
+	h->charged = bytes;
 	return true;
 }
 
@@ -64,7 +83,8 @@ void qp_hold_idle(struct timer *t)
 	}
 	madvise(qp->hold.mem, qp->hold.size,
 		MADV_DONTNEED); /* an empty hold is zero where it is read */
-	acct_release(&qp->hold.memory);
+	acct_release(&qp->hold.held);
+	qp->hold.charged = 0;
 }
 
 void qp_hold_free(struct qp *qp)
@@ -74,5 +94,5 @@ void qp_hold_free(struct qp *qp)
 		munmap(qp->hold.mem, qp->hold.size);
 	qp->hold.mem = NULL;
 	acct_release(&qp->hold.maps);
-	acct_release(&qp->hold.memory);
+	acct_release(&qp->hold.held);
 }

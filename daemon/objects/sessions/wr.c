@@ -286,9 +286,9 @@ static void mark_written(void *user, uint8_t *p, uint32_t len)
 	agent_placed(qp->client->worker, &(struct span){p, len}, 1);
 }
 
-static bool keep_in_hold(void *user)
+static bool keep_in_hold(void *user, uint32_t reach)
 {
-	return qp_hold_keep(user);
+	return qp_hold_keep(user, reach);
 }
 
 /* A region's STag works only for queue pairs of its domain, so it is one of this client. */
