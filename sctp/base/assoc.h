@@ -87,6 +87,7 @@ struct sctp_write {
 	uint32_t queued, unsent; /* bytes that may be, as the path was when it was served last; 0:
 				    never */
 	bool wanted;
+	bool more; /* the user has more, which had to wait because enough was unsent */
 };
 
 /* An association: its identity and its parts. Only the functions of a part's header change the

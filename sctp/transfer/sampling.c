@@ -24,7 +24,7 @@ void sctp_sampling_check(struct sctp_assoc *a)
 	const struct sctp_path *p;
 	struct sctp_delivery *d;
 
-	if (sctp_flight_waits(&a->flight, &a->tx))
+	if (sctp_flight_waits(&a->flight, &a->tx) || a->write.more)
 		return;
 	p = sctp_path_choose(a);
 	d = sctp_cc_bbr_delivery(&p->cc);

@@ -9,8 +9,8 @@
 void sctp_sampling_begin(struct sctp_path *p);
 /* A batch left. before: bytes that were in flight before it. */
 void sctp_sampling_sent(struct sctp_path *p, uint32_t before);
-/* A message or a SACK arrived: does the window admit data, and is none there? Call it before
- * either has an effect. */
+/* A message or a SACK arrived: does the window admit data, and is none there, although the user
+ * had room? Call it before either has an effect. */
 void sctp_sampling_check(struct sctp_assoc *a);
 /* A chunk in flight counts as lost. */
 void sctp_sampling_lost(struct sctp_path *p, const struct sctp_tx *t, uint32_t tsn);

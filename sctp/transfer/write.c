@@ -49,12 +49,16 @@ static void measure_room(struct sctp_assoc *a)
 	a->write.unsent = most_unsent(p);
 }
 
-static bool has_room(const struct sctp_assoc *a, uint32_t bytes)
+static bool has_buffer(const struct sctp_assoc *a, uint32_t bytes)
 {
 	const struct sctp_queue *q = &a->tx;
 
-	return q->bytes + bytes <= a->write.queued && q->unsent < a->write.unsent &&
-	       q->next_tsn - q->cum <= SCTP_TX_WINDOW;
+	return q->bytes + bytes <= a->write.queued && q->next_tsn - q->cum <= SCTP_TX_WINDOW;
+}
+
+static bool has_room(const struct sctp_assoc *a, uint32_t bytes)
+{
+	return has_buffer(a, bytes) && a->tx.unsent < a->write.unsent;
 }
 
 /* Room for a part, so that events are not more frequent than batches. */
@@ -113,11 +117,14 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 		return SCTP_E_TOO_LONG;
 	if (!a->write.queued)
 		measure_room(a);
-	if (!has_room(a, (uint32_t)len + SCTP_DATA_HEAD))
+	if (!has_room(a, (uint32_t)len + SCTP_DATA_HEAD)) {
+		a->write.more = has_buffer(a, (uint32_t)len + SCTP_DATA_HEAD);
 		return write_later(a, false);
+	}
 	if (!sctp_queue_reserve(q, &a->s->pool, len))
 		return write_later(a, true);
 	sctp_sampling_check(a);
+	a->write.more = false;
 	sctp_queue_put(q, a->paths.max_message + SCTP_DATA_HEAD, urgent ? SCTP_DATA_I : 0, sid,
 		       ppid, part, n, (uint32_t)len);
 	sctp_assoc_touch(a);

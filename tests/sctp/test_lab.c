@@ -3,6 +3,9 @@
  * links end no association. tests/sctp/lab/lab measures other links and flows by hand. */
 #include <criterion/criterion.h>
 
+#include "sctp/base/assoc.h"
+#include "sctp/base/path.h"
+#include "sctp/path/bbr.h"
 #include "tests/sctp/lab/lab.h"
 
 static double goodput(const struct lab_config *c)
@@ -93,6 +96,27 @@ Test(lab, long_runs_cost_little)
 	};
 
 	CHECK_ROWS(row, 1000);
+}
+
+/* A user who always has more to send, and waits because enough is unsent, is not what limits the
+ * rate: samples of the path count. BBR's own ProbeRTT begins after five seconds. */
+Test(lab, a_user_who_waits_for_room_does_not_limit_the_rate)
+{
+	struct lab_config c = lab_config(lab_link_find("300m100"));
+	const struct sctp_bbr *b;
+	unsigned limited = 0;
+	struct lab *l;
+
+	c.flow[0].algo = SCTP_CC_BBR;
+	l = lab_new(&c);
+	for (double at_s = 3; at_s < 5; at_s += 0.01) {
+		lab_run(l, at_s);
+		b = l->flow[0].host[0].assoc->paths.at[0].cc.bbr;
+		limited += b->delivery.app_limited != 0;
+	}
+	cr_assert(b->full_bw_reached);
+	cr_assert_eq(limited, 0, "%u of 200 times", limited);
+	lab_free(l);
 }
 
 /* The first of two paths fails for five seconds: the second one, which is slower, takes over. */
