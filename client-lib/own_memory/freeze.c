@@ -69,8 +69,9 @@ static void unwatch_pages(struct freeze *f, void *addr, size_t len)
 	ioctl(f->fd, UFFDIO_UNREGISTER, &range);
 }
 
-/* The system call itself: libraries that watch memory (UCX) replace the C library's mremap() by one
- * that does not know this flag. */
+/* The system call itself, here and below: libraries that watch memory (UCX, libfabric) replace the
+ * C library's mremap() by one that does not know this flag, and that looks into tables of theirs,
+ * which may lie on the frozen pages. */
 static void *move_pages_only(void *addr, size_t len)
 {
 	return (void *)syscall(SYS_mremap, addr, len, len, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0);
@@ -95,8 +96,9 @@ int freeze_take(struct freeze *f, void *addr, size_t len, void **ret_pages)
 
 int freeze_return(void *pages, void *addr, size_t len)
 {
-	return mremap(pages, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, addr) == MAP_FAILED ? -errno
-											  : 0;
+	return syscall(SYS_mremap, pages, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, addr) < 0
+		       ? -errno
+		       : 0;
 }
 
 static int protect(struct freeze *f, void *addr, size_t len, bool on)

@@ -6,10 +6,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +93,26 @@ static void peer_puts(const struct ddp_mr *mr, uint64_t at, const char *text)
 	memcpy(end_at(&a, 0), text, strlen(text) + 1);
 	peer_writes(mr, at, (uint32_t)strlen(text) + 1);
 	peer_reads(mr, at, 1);
+}
+
+/* As libraries that watch memory do it (libfabric, UCX): they replace calls of the C library, and
+ * then write to tables of theirs, which lie on pages of the heap. */
+static char *volatile table;
+
+__attribute__((visibility("default"))) void *mremap(void *old, size_t len, size_t new_len,
+						    int flags, ...)
+{
+	void *addr = NULL;
+	va_list more;
+
+	if (flags & MREMAP_FIXED) {
+		va_start(more, flags);
+		addr = va_arg(more, void *);
+		va_end(more);
+	}
+	if (table)
+		++*table;
+	return (void *)syscall(SYS_mremap, old, len, new_len, flags, addr);
 }
 
 /* ---- data ---- */
@@ -227,6 +250,38 @@ static void moves(void)
 	same("registered at its new place", q, "again", 6);
 	MUST(ddp_dereg_mr(mr));
 	munmap(q, 8 * page);
+}
+
+static void *waits_for_end(void *fd)
+{
+	char c;
+
+	while (read(*(int *)fd, &c, 1) > 0)
+		;
+	return NULL;
+}
+
+/* With another thread, pages are frozen while they move. */
+static void moves_the_table_of_a_watcher(void)
+{
+	char *p = map_pages(2);
+	int ends[2];
+	pthread_t thread;
+	struct ddp_mr *mr;
+
+	if (pipe(ends) < 0 || pthread_create(&thread, NULL, waits_for_end, ends))
+		fail("no second thread");
+	strcpy(p + 1, "watched");
+	table = p;
+	mr = reg(p, 2 * page);
+	peer_reads(mr, mr->iova + 1, 8);
+	MUST(ddp_dereg_mr(mr));
+	table = NULL;
+	same("memory with a table of a library that watches memory", p + 1, "watched", 8);
+	close(ends[1]);
+	pthread_join(thread, NULL);
+	close(ends[0]);
+	munmap(p, 2 * page);
 }
 
 /* Whether a byte at p can be written. */
@@ -444,6 +499,7 @@ int main(int argc, char **argv)
 	keeps_pages();
 	maps_again();
 	moves();
+	moves_the_table_of_a_watcher();
 	protects_and_advises();
 	forks_with_pages();
 	takes_every_second_page();
