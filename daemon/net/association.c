@@ -511,6 +511,7 @@ static bool send_one(struct association *assoc)
 		return false;
 	assoc_tick(assoc->ddp, assoc->worker->now_ms);
 	follow_path(assoc);
+	assoc_tx_report(assoc->ddp);
 	more = dp_resume(&assoc->dp, RX_BUDGET);
 	if (dp_tx(&assoc->dp, TX_BUDGET) || more)
 		association_activate(assoc);

@@ -249,6 +249,7 @@ static void stop_pacing(struct assoc *a, struct assoc_stream *s)
 {
 	rdmap_sq_unpace(s->ep, a->tx_count);
 	rdmap_sq_acked(s->ep, a->tx_acked);
+	rdmap_sq_report(s->ep);
 	assoc_await_acks(a, s);
 }
 

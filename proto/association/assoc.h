@@ -213,11 +213,17 @@ void assoc_set_room(struct assoc *a, uint32_t room);
 /* The transport accepted the segment of the last assoc_tx_next(): its DDP-SSN is used. */
 void assoc_tx_accepted(struct assoc *a);
 
-/* The transport reports that the peer has acknowledged everything it accepted so far. */
+/* The transport reports that the peer has acknowledged everything it accepted so far. Requests that
+ * end by that complete at assoc_tx_report(). */
 void assoc_tx_acked(struct assoc *a);
 
 /* The transport reports that the peer has acknowledged all but the `unacked` youngest messages. */
 void assoc_tx_progress(struct assoc *a, uint32_t unacked);
+
+/* Completes the requests that were acknowledged. To be called when the messages that arrived with
+ * the acknowledgements have been examined: a Terminate among them says which of the requests the
+ * peer has refused. */
+void assoc_tx_report(struct assoc *a);
 
 /* The endpoint's send queue has a new request, or its completion queue has room again: call its
  * take_send again. */

@@ -244,9 +244,19 @@ void assoc_tx_progress(struct assoc *a, uint32_t unacked)
 
 		if (s->ep)
 			rdmap_sq_acked(s->ep, a->tx_acked);
+		assoc_ready(a, s); /* a full window, or the session's Terminate, may have waited */
+	}
+}
+
+void assoc_tx_report(struct assoc *a)
+{
+	list_foreach_safe (it, &a->awaiting) {
+		struct assoc_stream *s = list_entry(it, struct assoc_stream, await);
+
+		if (s->ep)
+			rdmap_sq_report(s->ep);
 		if (!s->ep || s->ep->sq.awaiting == 0)
 			list_del(&s->await);
-		assoc_ready(a, s); /* a full window, or the session's Terminate, may have waited */
 	}
 }
 

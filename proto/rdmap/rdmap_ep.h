@@ -317,7 +317,7 @@ void rdmap_sq_await(struct rdmap *ep, uint32_t mark);
  * others do: at once, or with RDMAP_ACKED when this many messages are acknowledged. */
 void rdmap_sq_unpace(struct rdmap *ep, uint32_t mark);
 
-/* `count` messages are acknowledged: ends requests, and completes the oldest ones. */
+/* `count` messages are acknowledged: ends requests, which rdmap_sq_report() completes. */
 void rdmap_sq_acked(struct rdmap *ep, uint32_t count);
 
 /* Completes the oldest requests that have ended. */

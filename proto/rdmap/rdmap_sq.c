@@ -120,17 +120,18 @@ void rdmap_sq_acked(struct rdmap *ep, uint32_t count)
 		r->ended = true;
 		q->awaiting--;
 	}
-	rdmap_sq_report(ep);
 }
 
 void rdmap_sq_flush(struct rdmap *ep, unsigned keep)
 {
 	struct rdmap_sq *q = &ep->sq;
+	bool failed = false;
 
 	while (block_ring_len(&q->rec) > keep) {
 		struct rdmap_rec *r = oldest_request(q);
 
-		if (r->status == RDMAP_SUCCESS)
+		failed |= !r->ended || r->status != RDMAP_SUCCESS;
+		if (failed && r->status == RDMAP_SUCCESS)
 			r->status = RDMAP_FLUSH_ERR;
 		complete_request(ep, r);
 		block_ring_pop(&q->rec, ep->pool);
@@ -172,6 +173,7 @@ void rdmap_sq_assign_error(struct rdmap_sq *q, const struct wire_term *t, const 
 		if (r->status == RDMAP_SUCCESS && r->sent && sent_by(r, &h)) {
 			r->status = (uint8_t)status_of(t);
 			r->at = *at;
+			return;
 		}
 	}
 }

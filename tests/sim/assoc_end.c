@@ -203,6 +203,7 @@ static void on_acked(void *user)
 	trace(p->node->w, "n%u c%u all acked", p->node->id, sim_conn_id(p->conn));
 	p->acked = p->sent;
 	assoc_tx_acked(p->assoc);
+	assoc_tx_report(p->assoc);
 	assoc_end_wake(p);
 }
 
@@ -212,6 +213,7 @@ static void on_progress(void *user, uint32_t unacked)
 
 	p->acked = p->sent - unacked;
 	assoc_tx_progress(p->assoc, unacked);
+	assoc_tx_report(p->assoc);
 	assoc_end_wake(p);
 }
 

@@ -15,6 +15,15 @@ static void setup(void)
 TestSuite(acked, .init = setup, .fini = two_teardown);
 TestSuite(acked_only_all, .fini = two_teardown);
 
+static void progress(unsigned unacked)
+{
+	if (unacked > 0)
+		assoc_tx_progress(two.a.assoc, unacked);
+	else
+		assoc_tx_acked(two.a.assoc);
+	assoc_tx_report(two.a.assoc);
+}
+
 static unsigned send_all(void)
 {
 	unsigned n = 0;
@@ -39,16 +48,16 @@ Test(acked, requests_complete_as_far_as_they_are_acknowledged)
 	}
 	cr_expect_eq(send_all(), 4);
 	two_expect_none(two.qa);
-	assoc_tx_progress(two.a.assoc, 4);
+	progress(4);
 	two_expect_none(two.qa);
-	assoc_tx_progress(two.a.assoc, 3);
+	progress(3);
 	two_expect_done(two.qa, 0, RDMAP_SUCCESS);
 	two_expect_none(two.qa);
-	assoc_tx_progress(two.a.assoc, 1);
+	progress(1);
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
 	two_expect_none(two.qa);
-	assoc_tx_acked(two.a.assoc);
+	progress(0);
 	two_expect_done(two.qa, 3, RDMAP_SUCCESS);
 }
 
@@ -57,9 +66,9 @@ Test(acked, the_last_segment_counts)
 	two.a.mulpdu = 1014;
 	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 2500));
 	cr_expect_eq(send_all(), 3);
-	assoc_tx_progress(two.a.assoc, 1);
+	progress(1);
 	two_expect_none(two.qa);
-	assoc_tx_progress(two.a.assoc, 0);
+	progress(0);
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 }
 
@@ -87,11 +96,11 @@ Test(acked, an_acknowledgement_in_the_middle_of_a_message_ends_only_what_is_befo
 	two_post(two.qa, two_request(RDMAP_WRITE, 2, 0, 2500));
 	cr_expect(two_move(&two.a, &two.b));
 	cr_expect(two_move(&two.a, &two.b));
-	assoc_tx_progress(two.a.assoc, 0);
+	progress(0);
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	cr_expect_eq(send_all(), 2);
 	two_expect_none(two.qa);
-	assoc_tx_progress(two.a.assoc, 0);
+	progress(0);
 	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
 }
 
@@ -104,11 +113,11 @@ Test(acked, reads_complete_with_their_response_and_in_order)
 	two_post(two.qa, two_request(RDMAP_WRITE, 3, 0, 10));
 	pair_pump(&two.a, &two.b);
 	two_expect_none(two.qa);
-	assoc_tx_progress(two.a.assoc, 2);
+	progress(2);
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
 	two_expect_none(two.qa);
-	assoc_tx_progress(two.a.assoc, 0);
+	progress(0);
 	two_expect_done(two.qa, 3, RDMAP_SUCCESS);
 }
 
@@ -122,7 +131,7 @@ Test(acked, what_is_not_acknowledged_fills_the_window)
 	cr_assert_lt(n, 20);
 	for (; n > 0; n = send_all()) {
 		two_expect_none(two.qa);
-		assoc_tx_progress(two.a.assoc, 0);
+		progress(0);
 		for (unsigned i = 0; i < n; i++)
 			two_expect_done(two.qa, sent++, RDMAP_SUCCESS);
 	}
@@ -136,7 +145,7 @@ Test(acked, the_end_of_the_session_waits_for_what_was_sent)
 	assoc_close(two.a.assoc, two.qa->ep);
 	cr_expect_eq(send_all(), 0);
 	two_expect_none(two.qa);
-	assoc_tx_progress(two.a.assoc, 0);
+	progress(0);
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	cr_expect_eq(send_all(), 1, "the Terminate");
 }
@@ -149,7 +158,27 @@ Test(acked, a_refusal_that_comes_first_is_the_error)
 	two_post(two.qa, wr);
 	pair_pump(&two.a, &two.b);
 	two_expect_done(two.qa, 1, RDMAP_REM_ACCESS_ERR);
+	progress(0);
+	two_expect_none(two.qa);
+}
+
+/* The acknowledgement of a request and the Terminate that refuses it may be in one packet. */
+Test(acked, a_refusal_that_comes_with_the_acknowledgement_is_the_error)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 2, 0, 10);
+
+	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 10));
+	wr.rstag = 0xbad;
+	two_post(two.qa, wr);
+	wr.cookie = 3;
+	two_post(two.qa, wr);
+	cr_expect_eq(send_all(), 3);
 	assoc_tx_progress(two.a.assoc, 0);
+	cr_expect(two_move(&two.b, &two.a), "the Terminate");
+	assoc_tx_report(two.a.assoc);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 2, RDMAP_REM_ACCESS_ERR);
+	two_expect_done(two.qa, 3, RDMAP_FLUSH_ERR);
 	two_expect_none(two.qa);
 }
 
@@ -173,7 +202,7 @@ Test(acked, when_the_peer_ends_paced_requests_wait_for_the_acknowledgement)
 	cr_expect(two_move(&two.b, &two.a), "the Terminate");
 	two_expect_none(two.qa);
 	cr_expect_eq(send_all(), 0, "no Terminate yet");
-	assoc_tx_progress(two.a.assoc, 0);
+	progress(0);
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	cr_expect_eq(send_all(), 1, "the Terminate");
 }
@@ -185,7 +214,7 @@ Test(acked, when_the_peer_ends_what_was_acknowledged_before_completes_at_once)
 	wr.flags |= RDMAP_PACED;
 	two_post(two.qa, wr);
 	cr_expect_eq(send_all(), 2, "a Write and a Read");
-	assoc_tx_progress(two.a.assoc, 0);
+	progress(0);
 	two_expect_none(two.qa);
 	assoc_close(two.b.assoc, two.qb->ep);
 	cr_expect(two_move(&two.b, &two.a), "the Terminate");
@@ -204,7 +233,7 @@ Test(acked_only_all, signaled_requests_complete_with_the_response_to_a_read_of_n
 	two_post(two.qa, two_request(RDMAP_WRITE, 2, 0, 10));
 	cr_expect_eq(send_all(), 3, "two Writes and a Read");
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
-	assoc_tx_acked(two.a.assoc);
+	progress(0);
 	two_expect_none(two.qa);
 	cr_expect(two_move(&two.b, &two.a));
 	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
@@ -229,6 +258,6 @@ Test(acked_only_all, without_reads_everything_must_be_acknowledged)
 	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 10));
 	cr_expect_eq(send_all(), 1);
 	two_expect_none(two.qa);
-	assoc_tx_acked(two.a.assoc);
+	progress(0);
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 }

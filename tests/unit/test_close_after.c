@@ -223,8 +223,10 @@ Test(close_after_acked, the_terminate_follows_the_acknowledgment)
 	assoc_close_after(two.a.assoc, two.qa->ep, 2);
 	cr_expect_eq(send_all(&two.a, &two.b), 2, "the Writes");
 	assoc_tx_progress(two.a.assoc, 1);
+	assoc_tx_report(two.a.assoc);
 	cr_expect_eq(send_all(&two.a, &two.b), 0);
 	assoc_tx_progress(two.a.assoc, 0);
+	assoc_tx_report(two.a.assoc);
 	cr_expect_eq(send_all(&two.a, &two.b), 1, "the Terminate");
 	two_expect_done(two.qa, 0, RDMAP_SUCCESS);
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
@@ -241,6 +243,7 @@ Test(close_after_acked, its_time_is_limited_before_the_acknowledgment_as_well)
 	assoc_tick(two.a.assoc, PAIR_CLOSE_MS / 2);
 	cr_expect_eq(assoc_expiry(two.a.assoc), PAIR_CLOSE_MS / 2 + PAIR_CLOSE_MS);
 	assoc_tx_acked(two.a.assoc);
+	assoc_tx_report(two.a.assoc);
 	two_expect_done(two.qa, 0, RDMAP_SUCCESS);
 	cr_expect_eq(send_all(&two.a, &two.b), 1, "the Terminate");
 }
