@@ -17,14 +17,16 @@
 #include <unistd.h>
 
 #include "ctl/doctor/net_device.h"
+#include "ctl/doctor/peer.h"
 #include "ctl/doctor/probe.h"
+#include "ctl/doctor/tool_run.h"
 #include "util/addr.h"
 
 enum {
 	UDP_PORT = 9899,  /* of the transport user, where the daemon does not say */
 	BUFFER = 4 << 20, /* bytes of socket buffers below which losses are likely */
 	PROBE_MS = 1500,  /* an INIT that is lost is not repeated */
-	TEXT = 256,
+	TEXT = 768,
 };
 
 struct doctor {
@@ -71,8 +73,12 @@ static void check_socket(struct doctor *d)
 	struct stat st;
 
 	if (stat(path, &st) < 0) {
-		add_finding(d, "socket", "systemctl enable --now ddpsctpd.socket ddpsctpd",
-			    "%s: %s", path, strerror(errno));
+		int err = errno;
+
+		add_finding(d, "socket",
+			    err == EACCES ? "usermod -a -G ddp USER, as root; then log in again"
+					  : "systemctl enable --now ddpsctpd.socket ddpsctpd",
+			    "%s: %s", path, strerror(err));
 		return;
 	}
 	g = getgrgid(st.st_gid);
@@ -84,15 +90,39 @@ static void check_socket(struct doctor *d)
 		    (unsigned)st.st_mode & 0777);
 }
 
+/* The file may be why the daemon does not run. False if it is wrong: said with line and column. */
+static bool configuration_is_good(struct doctor *d)
+{
+	char *const argv[] = {"ddpsctpd", "-n", NULL};
+	char out[2 * TEXT], *text;
+	int status = tool_run(SBINDIR, argv, out, sizeof(out));
+
+	if (status <= 0)
+		return true;
+	out[strcspn(out, "\n")] = '\0';
+	text = strstr(out, "error: ");
+	add_finding(d, "configuration", "fix that, then systemctl restart ddpsctpd", "%s",
+		    text ? text + strlen("error: ") : out);
+	return false;
+}
+
+static void report_silence(struct doctor *d)
+{
+	if (access(d->c->opts.socket, W_OK) < 0 && errno == EACCES)
+		return; /* the finding about the socket says why */
+	if (configuration_is_good(d))
+		add_finding(d, "daemon",
+			    "systemctl restart ddpsctpd; journalctl -u ddpsctpd has the reason",
+			    "it does not answer");
+}
+
 static void check_daemon(struct doctor *d)
 {
 	struct query_reply a;
 	enum ctl_exit e = query_show(d->c->opts.socket, args_timeout_ms(d->c), CTL_STATUS, &a);
 
 	if (e != CTL_EXIT_OK || a.n != 1) {
-		add_finding(d, "daemon",
-			    "systemctl restart ddpsctpd; journalctl -u ddpsctpd has the reason",
-			    "it does not answer");
+		report_silence(d);
 		return;
 	}
 	d->status = a.recs[0].status;
@@ -132,6 +162,21 @@ static bool on_this_host(const struct sockaddr_storage *a, const struct ifaddrs 
 			return true;
 	}
 	return is_loopback(a);
+}
+
+/* Whether the host of the command line is this one, which loopback addresses reach. */
+static bool is_name_of_loopback(const char *host)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
+	struct sockaddr_storage to;
+	struct addrinfo *ai;
+	bool r;
+
+	if (getaddrinfo(host, NULL, &hints, &ai))
+		return false;
+	r = addr_copy(&to, ai->ai_addr) == 0 && is_loopback(&to);
+	freeaddrinfo(ai);
+	return r;
 }
 
 static void check_addresses(struct doctor *d, bool for_host)
@@ -291,11 +336,13 @@ static void check_clock(struct doctor *d)
 
 /* ---- another host ---- */
 
+/* An INIT of this program, not of the daemon: it shows which protocols get through, and no more. */
 static void check_transport(struct doctor *d, const char *name, enum probe_answer answer)
 {
 	static const char *const words[] = {
-		[PROBE_ANSWERS] = "answers",
-		[PROBE_NOTHING] = "refused: no daemon listens there",
+		[PROBE_LISTENS] = "a program listens at SCTP port 5043",
+		[PROBE_ABORTS] = "SCTP answers, and no program listens at SCTP port 5043",
+		[PROBE_NOTHING] = "refused: nothing listens there",
 		[PROBE_SILENCE] = "no answer: the host is down, or a firewall drops the packets",
 		[PROBE_UNREACHABLE] = "unreachable: no route, or ICMP reports it",
 		[PROBE_IMPOSSIBLE] = "not tried: this kernel does not support SCTP",
@@ -304,13 +351,63 @@ static void check_transport(struct doctor *d, const char *name, enum probe_answe
 	const char *remedy = NULL;
 
 	if (ours && answer == PROBE_NOTHING)
-		remedy = "start ddpsctpd there; 'ddpctl status' there shows its transport, which "
-			 "must be the same as here";
-	else if (ours && answer != PROBE_ANSWERS)
-		remedy = "check the firewall and the route; 'ddpctl doctor' there checks the "
+		remedy = "start ddpsctpd there, with this transport and this address in 'listen': "
+			 "'ddpctl status' there shows both";
+	else if (ours && answer > PROBE_NOTHING)
+		remedy = "check the firewalls and the route; 'ddpctl doctor' there checks the "
 			 "other side";
 	add_finding(d, name, remedy, "%s%s", words[answer],
 		    ours ? " (the transport of this daemon)" : "");
+}
+
+static void check_both_transports(struct doctor *d, const struct sockaddr_storage *to)
+{
+	uint16_t port = d->status.udp_port ? d->status.udp_port : UDP_PORT;
+	char name[32];
+
+	check_transport(d, "user", probe_user(to, port, PROBE_MS));
+	check_transport(d, "kernel", probe_kernel(to, MSG_DEFAULT_PORT, PROBE_MS));
+	snprintf(name, sizeof(name), "UDP %u", port);
+	add_finding(d, "wire", NULL, "transport user is %s, kernel is IP protocol 132", name);
+}
+
+/* The paths to the host, which stay for idle_ms after the session. */
+static void show_paths(struct doctor *d, const struct sockaddr_storage *to)
+{
+	struct query_reply a;
+
+	if (query_show(d->c->opts.socket, args_timeout_ms(d->c), CTL_PATH, &a) != CTL_EXIT_OK)
+		return;
+	for (size_t i = 0; i < a.n; i++) {
+		const struct ctl_path *p = &a.recs[i].path;
+
+		if (addr_same_host(&p->remote, to))
+			add_finding(d, "path", NULL,
+				    "round trip %u us, path MTU %u (found by probes)", p->srtt_us,
+				    p->mtu);
+	}
+	free(a.recs);
+}
+
+/* A host that answers an INIT need not have a ddpsctpd: this is the finding that counts. */
+static void check_session(struct doctor *d, const char *host, const struct sockaddr_storage *to)
+{
+	struct peer_rounds p;
+
+	peer_ping(d->c->opts.socket, host, &p);
+	if (!p.tried) {
+		add_finding(d, "session", "install ddping (package ddpsctp-tools)", "not tried: %s",
+			    p.reason);
+	} else if (p.works) {
+		add_finding(d, "session", NULL, "ddpsctpd answers: %u of %u rounds, median %.2f ms",
+			    p.good, p.sent, p.rtt_us / 1000);
+		show_paths(d, to);
+	} else {
+		add_finding(d, "session",
+			    "if no program listens there: systemctl enable --now ddping, there; "
+			    "'ddpctl doctor' there checks the other side",
+			    "%s", *p.reason ? p.reason : "some rounds failed");
+	}
 }
 
 static void check_host(struct doctor *d, const char *host)
@@ -331,10 +428,9 @@ static void check_host(struct doctor *d, const char *host)
 		return;
 	add_finding(d, "host", NULL, "%s, MTU of the route %u", addr_host_text(&to, text),
 		    probe_mtu(&to));
-	check_transport(
-		d, "user",
-		probe_user(&to, d->status.udp_port ? d->status.udp_port : UDP_PORT, PROBE_MS));
-	check_transport(d, "kernel", probe_kernel(&to, MSG_DEFAULT_PORT, PROBE_MS));
+	check_both_transports(d, &to);
+	if (d->has_status)
+		check_session(d, host, &to);
 }
 
 enum ctl_exit doctor_run(struct ddpctl *c, int n, char **args)
@@ -346,7 +442,7 @@ enum ctl_exit doctor_run(struct ddpctl *c, int n, char **args)
 	check_socket(&d);
 	check_daemon(&d);
 	if (d.has_status)
-		check_addresses(&d, n > 0);
+		check_addresses(&d, n > 0 && !is_name_of_loopback(args[0]));
 	if (d.has_status)
 		check_devices(&d);
 	check_kernel(&d);

@@ -15,8 +15,9 @@
 #include "util/crc32c.h"
 
 enum {
-	HEADER = 12, /* RFC 9260 section 3.1 */
-	INIT = 20,   /* section 3.3.2 */
+	HEADER = 12,  /* RFC 9260 section 3.1 */
+	INIT_ACK = 2, /* section 3.2 */
+	INIT = 20,    /* section 3.3.2 */
 	WINDOW = 65536,
 };
 
@@ -99,7 +100,7 @@ enum probe_answer probe_user(const struct sockaddr_storage *to, uint16_t udp_por
 		if (n < 0)
 			r = answer_of_errno(errno);
 		else if (n > HEADER && crc32c_check(answer, (size_t)n))
-			r = PROBE_ANSWERS;
+			r = answer[HEADER] == INIT_ACK ? PROBE_LISTENS : PROBE_ABORTS;
 		else
 			r = PROBE_NOTHING; /* something else has the port */
 	}
@@ -118,8 +119,11 @@ enum probe_answer probe_kernel(const struct sockaddr_storage *to, uint16_t port,
 		return answer_of_errno(errno);
 	if (wait_ready(fd, POLLOUT, timeout_ms)) {
 		getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len);
-		/* An ABORT is an answer as well. */
-		r = err && err != ECONNREFUSED ? answer_of_errno(err) : PROBE_ANSWERS;
+		/* Linux's SCTP answers with an ABORT on every host that has it, whatever runs
+		 * there. */
+		r = !err                  ? PROBE_LISTENS
+		    : err == ECONNREFUSED ? PROBE_ABORTS
+					  : answer_of_errno(err);
 	}
 	close(fd);
 	return r;

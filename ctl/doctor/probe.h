@@ -8,7 +8,8 @@
 #include <sys/socket.h>
 
 enum probe_answer {
-	PROBE_ANSWERS,     /* SCTP answered, with any chunk */
+	PROBE_LISTENS,     /* an INIT ACK: a program listens at the port */
+	PROBE_ABORTS,      /* SCTP answers, and refuses: nobody listens at the port */
 	PROBE_NOTHING,     /* the host refuses: no program listens */
 	PROBE_SILENCE,     /* no answer in time: it is down, or a firewall drops packets */
 	PROBE_UNREACHABLE, /* there is no route, or ICMP says so */

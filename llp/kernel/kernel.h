@@ -25,6 +25,11 @@ enum {
 	KERNEL_PATH_EVENTS = 16,      /* that wait to be reported */
 };
 
+/* The end of a sentence about a peer that does not answer at all. */
+#define KERNEL_SILENCE                                                                             \
+	"the network may drop SCTP (IP protocol 132; with kernel.udp_port UDP), or its ddpsctpd "  \
+	"has the transport user (ddpctl status there)"
+
 /* The owner of a descriptor in the epoll set. */
 struct kernel_watch {
 	int fd;

@@ -215,7 +215,7 @@ void kernel_conn_expire(struct kernel *t)
 		const struct kernel_conn *c = (const struct kernel_conn *)sc;
 		char text[ADDR_TEXT_MAX];
 
-		llp_sctp_end(sc, ETIMEDOUT, "%s does not answer within %u ms",
+		llp_sctp_end(sc, ETIMEDOUT, "%s does not answer within %u ms: " KERNEL_SILENCE,
 			     addr_host_text(&c->remote, text), t->sctp.cfg.init_ms);
 	}
 }

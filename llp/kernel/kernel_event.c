@@ -48,7 +48,7 @@ static void on_refused(struct kernel_conn *c)
 			     "status there)",
 			     addr);
 	else if (err == 0 || err == ETIMEDOUT)
-		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer", addr);
+		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer: " KERNEL_SILENCE, addr);
 	else
 		llp_sctp_end(&c->sctp, err, "%s: %s", addr, strerror(err));
 }

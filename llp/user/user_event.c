@@ -99,7 +99,9 @@ static const char *silence(const struct user_conn *c)
 	sctp_assoc_info(c->assoc, &info);
 	return info.unreachable
 		       ? ": ICMP reports that it is unreachable (a firewall, or a missing route)"
-		       : "";
+		       : ": the host is down, a firewall drops UDP, or its ddpsctpd has another "
+			 "port "
+			 "or the transport kernel (ddpctl status there)";
 }
 
 /* An association failed during set-up. */
@@ -115,7 +117,8 @@ static void end_setup(struct user_conn *c, const struct sctp_event *ev)
 			     "or has another port or the transport kernel (ddpctl status there)",
 			     t->sctp.cfg.udp_port, addr);
 	else if (ev->end == SCTP_END_REFUSED)
-		llp_sctp_end(&c->sctp, ECONNREFUSED, "%s refuses associations to SCTP port %u",
+		llp_sctp_end(&c->sctp, ECONNREFUSED,
+			     "%s refuses associations to SCTP port %u: no program listens there",
 			     addr, c->remote_port);
 	else
 		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer on UDP port %u%s", addr,

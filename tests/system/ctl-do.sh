@@ -155,7 +155,8 @@ timeout 60 python3 "$top_srcdir/tests/system/terminal.py" "$ddpctl" "$(socket_of
 kill -INT "$(pid_of ping)"
 eventually 10 gone "$(pid_of ping)" || fail 'ddping goes on'
 
-# doctor: its own transport answers, the other one is not needed; a host without a daemon is a finding with a remedy.
+# doctor: a session proves that a daemon answers, an answer to an INIT does not; what is wrong has a remedy.
+PATH=$(dirname "$ddping"):$PATH
 ctl a -j doctor "$b" >"$tmp/doctor.json"
 python3 - "$tmp/doctor.json" <<'END' || fail 'doctor'
 import json, sys
@@ -164,13 +165,19 @@ assert all(sorted(f) == ["check", "finding", "ok", "remedy"] and f["ok"] == (f["
 by_name = {f["check"]: f for f in found}
 assert {"socket", "daemon", "transport", "listen", "host", "user", "kernel"} <= set(by_name), sorted(by_name)
 want = by_name["transport"]["finding"].split()[0]
-assert by_name["socket"]["ok"] and by_name["daemon"]["ok"] and by_name[want]["finding"].startswith("answers"), by_name
+assert by_name["socket"]["ok"] and by_name["daemon"]["ok"] and "program listens" in by_name[want]["finding"], by_name
+assert by_name["session"]["finding"].startswith("ddpsctpd answers: 5 of 5 rounds") and by_name["session"]["ok"], by_name
+assert "path MTU" in by_name["path"]["finding"], by_name
 END
 valid finding-list="$tmp/doctor.json"
+stop pong
+ctl a doctor "$b" >"$tmp/doctor.log"
+[ $? -eq 1 ] || fail 'doctor is content with a daemon where no program listens'
+grep -A1 '^WRONG *session: .* no program listens' "$tmp/doctor.log" | grep -q 'enable --now ddping' || fail 'no remedy for it'
 ctl a doctor "$(address 2)" >"$tmp/doctor.log"
 [ $? -eq 1 ] || fail 'doctor does not find the missing daemon'
 # Linux's SCTP answers for each address of the host, also where no daemon has one.
-[ "$DDP_TRANSPORT" = kernel ] || grep -A1 '^WRONG .*no daemon listens there' "$tmp/doctor.log" | grep -q 'start ddpsctpd there' ||
+[ "$DDP_TRANSPORT" = kernel ] || grep -A1 '^WRONG .*nothing listens there' "$tmp/doctor.log" | grep -q 'start ddpsctpd there' ||
 	fail 'no remedy'
 DDP_SOCKET=$tmp/absent.sock "$ddpctl" doctor >"$tmp/doctor.log" 2>/dev/null
 [ $? -eq 1 ] || fail 'doctor without a daemon'
@@ -183,7 +190,6 @@ if [ "$(id -u)" = 0 ]; then
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$ddpctl" --socket "$(socket_of a)" drain on 2>/dev/null
 	[ $? -eq 4 ] || fail 'drain by another user: not status 4'
 fi
-stop pong
 stop a || fail "daemon a: exit status $?"
 grep -q 'closed the connection' "$tmp/monitor.log" || fail 'the monitor does not say that the daemon is gone'
 stop b || fail "daemon b: exit status $?"
