@@ -30,11 +30,11 @@ fails_with() {
 
 ping="$ddping --socket $(socket_of a) -c 1"
 # shellcheck disable=SC2086
-fails_with "$(address 2)" 'reach|answer|refused|timed out' -- $ping "$(address 2)"
+fails_with "$(address 2)" 'reach|answer|nothing listens|timed out' -- $ping "$(address 2)"
 # shellcheck disable=SC2086
 fails_with "$(address 2)" 'transport (kernel|user)' 'ddpctl status' -- $ping "$(address 2)"
 # shellcheck disable=SC2086
-fails_with "$(address 1)" 'listen|refused' -- $ping "$(address 1)"
+fails_with "$(address 1)" 'listen|refuses' -- $ping "$(address 1)"
 # The log and ddpctl have the reason as well.
 grep -q "qp [0-9]*: no session with $(address 1):5043 on assoc .* (ddping, pid [0-9]*, uid $(id -u)): .* refuses associations to SCTP port 5043" "$tmp/a.log" ||
 	fail 'no line about the refused session'

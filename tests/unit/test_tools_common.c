@@ -135,15 +135,32 @@ static const char *said(int err, const char *reason)
 	return message_last_error();
 }
 
-Test(common, the_reason_comes_before_the_text_of_errno)
+Test(common, a_reason_replaces_the_text_of_errno)
 {
 	cr_expect_str_eq(said(-ECONNREFUSED, "nothing listens on this port"),
-			 "connect: nothing listens on this port (connection refused)");
+			 "connect: nothing listens on this port");
 	cr_expect_str_eq(said(-EADDRINUSE, "ddp_listen: port 5043: Address already in use"),
 			 "connect: port 5043: Address already in use");
 	cr_expect_str_eq(said(-EINVAL, NULL), "connect: invalid argument");
 	cr_expect_str_eq(said(EINVAL, ""), "connect: invalid argument");
-	cr_expect_str_eq(said(-EIO, "ddp_what"), "connect: ddp_what (input/output error)");
+	cr_expect_str_eq(said(-EIO, "ddp_what"), "connect: ddp_what");
+}
+
+static const char *wrong_host(const char *text)
+{
+	return host_list_check(text) ? "" : message_last_error();
+}
+
+Test(common, hosts_in_the_notation_of_other_programs_are_explained)
+{
+	cr_expect_str_eq(wrong_host("me@host"), "me@host: a peer has no users: write host");
+	cr_expect_str_eq(wrong_host("10.0.0.1:5050"),
+			 "10.0.0.1:5050: give the port as an option: -p 5050 10.0.0.1");
+	cr_expect_str_eq(wrong_host("[2001:db8::1]:7"),
+			 "[2001:db8::1]:7: give the port as an option: -p 7 2001:db8::1");
+	cr_expect_str_eq(wrong_host("2001:db8::1"), "");
+	cr_expect_str_eq(wrong_host("host,2001:db8::1"), "");
+	cr_expect_str_eq(wrong_host(""), "");
 }
 
 Test(common, the_progress_of_a_copy_never_wraps)

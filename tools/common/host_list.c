@@ -5,11 +5,35 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/common/message.h"
 
 enum { HOST_MAX = 256 };
+
+/* The port of HOST:PORT and [ADDRESS]:PORT; NULL: there is none, as in an IPv6 address. */
+static const char *port_after(const char *host, size_t len)
+{
+	const char *colon = memrchr(host, ':', len);
+	bool alone = colon && colon > host && (colon[-1] == ']' || memchr(host, ':', len) == colon);
+
+	return alone && strspn(colon + 1, "0123456789") > 0 ? colon + 1 : NULL;
+}
+
+bool host_list_check(const char *text)
+{
+	size_t len = strcspn(text, ",");
+	const char *at = memchr(text, '@', len), *port = port_after(text, len);
+	const char *name = text + (*text == '[');
+
+	if (at)
+		message_error("%.*s: a peer has no users: write %s", (int)len, text, at + 1);
+	else if (port)
+		message_error("%.*s: give the port as an option: -p %d %.*s", (int)len, text,
+			      atoi(port), (int)strcspn(name, *text == '[' ? "]" : ":"), name);
+	return !at && !port;
+}
 
 bool host_list_several(const char *text)
 {

@@ -14,6 +14,9 @@ struct host_list {
 	unsigned n;
 };
 
+/* False after a message if the hosts are written as for another program: USER@HOST or HOST:PORT. */
+bool host_list_check(const char *text);
+
 /* Whether the list has several hosts. */
 bool host_list_several(const char *text);
 

@@ -103,17 +103,16 @@ static const char *without_call(const char *reason)
 
 int message_fail(const char *what, int err, const char *reason)
 {
-	const char *text = message_strerror(err), *why = without_call(reason ? reason : "");
+	const char *why = without_call(reason ? reason : "");
 	const bool limit = err == -EMFILE || err == -ENFILE; /* of this process: no reason */
 	char words[LIMIT_TEXT_MAX];
 
 	if (!*why)
 		message_error("%s: %s", what,
-			      limit ? limit_text(-err, words, sizeof(words)) : text);
-	else if (strcasestr(why, text))
+			      limit ? limit_text(-err, words, sizeof(words))
+				    : message_strerror(err));
+	else /* without the errno text, which is wider than the reason and misleads beside it */
 		message_error("%s: %s", what, why);
-	else
-		message_error("%s: %s (%s)", what, why, text);
 	return err;
 }
 

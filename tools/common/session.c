@@ -221,6 +221,8 @@ int session_connect(struct session *s, const struct session_target *t)
 	char what[320];
 	int r;
 
+	if (!host_list_check(t->host))
+		return -EINVAL;
 	snprintf(what, sizeof(what), "connect %s port %u", t->host, t->port);
 	s->on_path = t->on_path;
 	r = start_connect(s, t, what);

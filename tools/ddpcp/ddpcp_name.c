@@ -29,7 +29,7 @@ const char *ddpcp_name_fault(const char *name)
 	if (!*name)
 		return "the name is empty";
 	if (*name == '/')
-		return "the name is absolute";
+		return "the name is absolute: names are below the folder that is served";
 	if (strnlen(name, DDPCP_NAME_MAX + 1) > DDPCP_NAME_MAX)
 		return "the name is too long";
 	for (const char *c = name; c && !fault;) {

@@ -195,6 +195,7 @@ int main(int argc, char **argv)
 		return ddperf_server(&o);
 	if (o.serve || argc - optind != 3)
 		return message_usage(o.serve ? "-s takes no HOST"
-					     : "HOST, operation and metric are needed");
+					     : "HOST, operation and metric are needed; the server "
+					       "is ddperf -s, there");
 	return set_test(&o, argv + optind) < 0 ? TOOL_USAGE : ddperf_client(&o);
 }
