@@ -60,40 +60,40 @@ static bool turn_run(void *user, uint64_t now_ms)
 	return any;
 }
 
+static uint64_t llp_expiry(const struct worker *w)
+{
+	return min_u64(llp_expiry_us(w->net), llp_expiry_us(w->self));
+}
+
 static uint64_t expiry_us(void *user)
 {
 	struct worker *w = user;
 	uint64_t timer_ms = timer_expiry(&w->timers);
-	uint64_t llp_us = min_u64(llp_expiry_us(w->net), llp_expiry_us(w->self));
+	uint64_t llp_us = min_u64(llp_expiry(w), moderation_expiry_us(&w->moderation));
 
-	llp_us = min_u64(llp_us, moderation_expiry_us(&w->moderation));
 	return timer_ms <= llp_us / 1000 ? timer_ms * 1000 : llp_us;
-}
-
-static void watch_net(struct worker *w, unsigned what)
-{
-	for (unsigned i = 0; i < LLP_MAX_FDS && w->net_watch[i]; i++)
-		(void)event_loop_watch_set(w->net_watch[i], what);
 }
 
 static bool about_to_sleep(void *user)
 {
 	struct worker *w = user;
 
-	if (!bells_sleep(w) || !list_empty(&w->active))
-		return false;
-	if (moderation_begin(&w->moderation))
-		watch_net(w, 0);
-	return true;
+	return bells_sleep(w) && list_empty(&w->active);
 }
 
 static void awake(void *user)
 {
 	struct worker *w = user;
 
-	if (moderation_end(&w->moderation))
-		watch_net(w, EVENT_LOOP_READ);
+	moderation_end(&w->moderation);
 	bells_awake(w);
+}
+
+static bool pauses(void *user)
+{
+	struct worker *w = user;
+
+	return moderation_begin(&w->moderation, llp_expiry(w), event_loop_now_us(w->loop));
 }
 
 static bool is_patient(void *user)
@@ -106,5 +106,6 @@ const struct event_loop_hooks turn_hooks = {
 	.expiry_us = expiry_us,
 	.sleep = about_to_sleep,
 	.awake = awake,
+	.pauses = pauses,
 	.patient = is_patient,
 };

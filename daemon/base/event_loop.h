@@ -35,6 +35,9 @@ struct event_loop_hooks {
 	bool (*sleep)(void *user);
 	/* Follows each sleep(), whatever it returned, before anything else is called. */
 	void (*awake)(void *user);
+	/* Follows sleep(), if that returned true. True: EVENT_LOOP_PATIENT descriptors do not end
+	 * this sleep, which is short. NULL: they do. */
+	bool (*pauses)(void *user);
 	/* The clock, monotonic, in microseconds. NULL: the system's. */
 	uint64_t (*clock_us)(void *user);
 	/* Follows each turn that did something. True if that may as well wait for a wake-up: it is
@@ -45,6 +48,7 @@ struct event_loop_hooks {
 enum {
 	EVENT_LOOP_READ = 1,
 	EVENT_LOOP_WRITE = 2,
+	EVENT_LOOP_PATIENT = 4, /* it does not end a pause; of a descriptor all watches but one */
 };
 
 /* what: EVENT_LOOP_READ, EVENT_LOOP_WRITE or both. A hang-up counts as both. */

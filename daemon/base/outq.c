@@ -170,8 +170,9 @@ static bool keep_fds(struct outq_waiting *w, const int *fds, unsigned nfds)
 /* w: NULL if there was no memory. */
 static void append_waiting(struct outq *q, struct outq_waiting *w, struct outq_place *place)
 {
-	if (!w || (!q->watch &&
-		   event_loop_watch(q->loop, q->fd, EVENT_LOOP_WRITE, on_room, q, &q->watch))) {
+	if (!w ||
+	    (!q->watch && event_loop_watch(q->loop, q->fd, EVENT_LOOP_WRITE | EVENT_LOOP_PATIENT,
+					   on_room, q, &q->watch))) {
 		if (w)
 			free_waiting(w);
 		fail_queue(q, "out of memory for its records");

@@ -136,8 +136,8 @@ static int watch_net(struct worker *w)
 	unsigned n = llp_fds(w->net, fds);
 
 	for (unsigned i = 0; i < n; i++) {
-		if (event_loop_watch(w->loop, fds[i], EVENT_LOOP_READ, NULL, NULL,
-				     &w->net_watch[i])) {
+		if (event_loop_watch(w->loop, fds[i], EVENT_LOOP_READ | EVENT_LOOP_PATIENT, NULL,
+				     NULL, &w->net_watch[i])) {
 			log_err("transport %s: its socket cannot be watched", w->daemon->transport);
 			return -1;
 		}

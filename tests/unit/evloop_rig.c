@@ -18,6 +18,7 @@ unsigned turns, sleeps, awakes;
 unsigned stop_after;    /* turns */
 bool busy;              /* every turn finds work */
 bool patient;           /* which can wait */
+bool pausing;           /* every sleep is a pause */
 bool (*on_sleep)(void); /* refuses to sleep */
 void (*on_turn)(void);
 int fd = -1, fd2 = -1;
@@ -96,8 +97,18 @@ static void awake(void *user)
 	note('a');
 }
 
-static const struct event_loop_hooks hooks = {
-	.turn = turn, .expiry_us = next_expiry_us, .sleep = go_to_sleep, .awake = awake};
+static bool pauses(void *user)
+{
+	cr_assert_eq(user, &turns);
+	cr_assert_gt(sleeps, awakes, "only before a sleep");
+	return pausing;
+}
+
+static const struct event_loop_hooks hooks = {.turn = turn,
+					      .expiry_us = next_expiry_us,
+					      .sleep = go_to_sleep,
+					      .awake = awake,
+					      .pauses = pauses};
 
 void begin(uint32_t poll_us)
 {

@@ -18,6 +18,7 @@ extern unsigned turns, sleeps, awakes;
 extern unsigned stop_after;    /* turns */
 extern bool busy;              /* every turn finds work */
 extern bool patient;           /* which can wait */
+extern bool pausing;           /* every sleep is a pause */
 extern bool (*on_sleep)(void); /* refuses to sleep */
 extern void (*on_turn)(void);
 extern int fd, fd2;

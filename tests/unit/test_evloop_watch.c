@@ -2,6 +2,8 @@
 /* The event loop: descriptors that it watches. */
 #include <criterion/criterion.h>
 
+#include <signal.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -144,4 +146,91 @@ Test(evloop_watch, invalid_watches_are_refused)
 	cr_expect_eq(event_loop_watch(l, file, EVENT_LOOP_READ, count_and_stop, NULL, &w), -EINVAL);
 	cr_expect_null(w, "untouched");
 	close(file);
+}
+
+/* ---- pauses ---- */
+
+static bool slept;
+
+static bool note_sleep(void)
+{
+	slept = true;
+	return true;
+}
+
+/* No turn finds a pause that ended early. */
+static void expire_in_a_millisecond(void)
+{
+	cr_expect(!slept || event_loop_now_us(l) >= expiry_us, "turn %u is early", turns);
+	slept = false;
+	expiry_us = event_loop_now_us(l) + 1000;
+}
+
+Test(evloop_watch, a_patient_descriptor_does_not_end_a_pause)
+{
+	begin(0);
+	pausing = true;
+	ring(fd);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ | EVENT_LOOP_PATIENT, NULL, NULL, &w),
+		     0);
+	on_turn = expire_in_a_millisecond;
+	on_sleep = note_sleep;
+	stop_after = 10;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_geq(sleeps, 5);
+	cr_expect_eq(timers, 0, "no timer is set for a pause");
+}
+
+static void expire_in_an_hour(void)
+{
+	expiry_us = event_loop_now_us(l) + UINT64_C(3600000000);
+}
+
+Test(evloop_watch, another_descriptor_ends_a_pause)
+{
+	begin(0);
+	pausing = true;
+	on_turn = expire_in_an_hour;
+	on_sleep = ring_and_sleep;
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, count_and_stop, NULL, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(calls, 1);
+	cr_expect_eq(sleeps, 1);
+}
+
+Test(evloop_watch, a_watch_that_was_changed_ends_a_pause)
+{
+	begin(0);
+	pausing = true;
+	on_turn = expire_in_an_hour;
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, count_and_stop, NULL, &w), 0);
+	cr_assert_eq(event_loop_watch_set(w, 0), 0);
+	cr_assert_eq(event_loop_watch_set(w, EVENT_LOOP_WRITE), 0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(calls, 1);
+}
+
+static void stop_at_signal(void *user, int signo)
+{
+	(void)user;
+	(void)signo;
+	event_loop_stop(l);
+}
+
+/* The signal arrives before the system call that waits. */
+static bool raise_in_the_third_sleep(void)
+{
+	if (sleeps == 3)
+		raise(SIGUSR1);
+	return true;
+}
+
+Test(evloop_watch, a_signal_just_before_a_pause_is_served_later)
+{
+	begin(0);
+	pausing = true;
+	on_turn = expire_in_a_millisecond;
+	on_sleep = raise_in_the_third_sleep;
+	cr_assert_eq(event_loop_signal(l, SIGUSR1, stop_at_signal, NULL), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 }

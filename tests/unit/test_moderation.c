@@ -13,7 +13,7 @@ static uint64_t now = 100 * UINT64_C(1000000);
 static uint64_t read_packets(uint32_t patience_us)
 {
 	moderation_note(&m, true, patience_us, now);
-	return moderation_begin(&m) ? moderation_expiry_us(&m) - now : 0;
+	return moderation_begin(&m, UINT64_MAX, now) ? moderation_expiry_us(&m) - now : 0;
 }
 
 static uint64_t read_later(uint64_t us)
@@ -34,19 +34,25 @@ Test(moderation, packets_that_follow_closely_are_waited_for)
 Test(moderation, packets_with_longer_gaps_are_read_at_once)
 {
 	for (unsigned i = 0; i < 100; i++)
-		cr_expect_eq(read_later(PATIENCE_US), 0);
+		cr_expect_eq(read_later(2 * PATIENCE_US), 0);
+}
+
+Test(moderation, packets_as_far_apart_as_the_pauses_of_the_peer_are_waited_for)
+{
+	read_packets(PATIENCE_US);
+	cr_expect_eq(read_later(PATIENCE_US + 100), PATIENCE_US);
 }
 
 Test(moderation, a_pause_in_which_nothing_arrives_is_the_last_one)
 {
 	read_packets(PATIENCE_US);
 	cr_expect_eq(read_later(120), PATIENCE_US);
-	cr_expect(moderation_end(&m));
+	moderation_end(&m);
 	cr_expect_eq(moderation_expiry_us(&m), UINT64_MAX);
 	now += PATIENCE_US;
 	moderation_note(&m, false, 0, now);
-	cr_expect_not(moderation_begin(&m));
-	cr_expect_not(moderation_end(&m));
+	cr_expect_not(moderation_begin(&m, UINT64_MAX, now));
+	moderation_end(&m);
 	cr_expect_eq(read_later(2 * PATIENCE_US), 0);
 	cr_expect_eq(read_later(2 * PATIENCE_US), 0);
 }
@@ -66,10 +72,43 @@ Test(moderation, a_bell_ends_the_pause_and_begins_none)
 {
 	read_packets(PATIENCE_US);
 	cr_expect_eq(read_later(120), PATIENCE_US);
-	cr_expect(moderation_end(&m));
+	moderation_end(&m);
 	now += 10;
 	moderation_note(&m, true, PATIENCE_US, now);
 	moderation_skip(&m);
-	cr_expect_not(moderation_begin(&m));
+	cr_expect_not(moderation_begin(&m, UINT64_MAX, now));
 	cr_expect_eq(read_later(100), PATIENCE_US, "it was no packet from near");
+}
+
+/* A pause that begins with packets, when the transport's timer is due in so long. */
+static uint64_t pause_before(uint64_t timer_us)
+{
+	uint64_t us;
+
+	now += 120;
+	moderation_note(&m, true, PATIENCE_US, now);
+	us = moderation_begin(&m, now + timer_us, now) ? moderation_expiry_us(&m) - now : 0;
+	moderation_end(&m);
+	return us;
+}
+
+Test(moderation, a_pause_lasts_until_a_timer_that_is_due_soon_after)
+{
+	read_packets(PATIENCE_US);
+	moderation_end(&m);
+	cr_expect_eq(pause_before(PATIENCE_US + 300), PATIENCE_US + 300);
+	cr_expect_eq(pause_before(2 * PATIENCE_US), 2 * PATIENCE_US);
+	cr_expect_eq(pause_before(2 * PATIENCE_US + 1), PATIENCE_US);
+	cr_expect_eq(pause_before(100), PATIENCE_US, "the timer wakes the loop anyway");
+}
+
+Test(moderation, a_turn_that_only_sends_does_not_end_a_pause)
+{
+	read_packets(PATIENCE_US);
+	cr_expect_eq(read_later(120), PATIENCE_US);
+	moderation_end(&m);
+	now += 100;
+	moderation_note(&m, false, 0, now);
+	cr_expect(moderation_begin(&m, UINT64_MAX, now));
+	cr_expect_eq(moderation_expiry_us(&m), now + PATIENCE_US - 100);
 }
