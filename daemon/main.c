@@ -15,6 +15,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/version.h"
 #include "daemon/daemon.h"
+#include "daemon/private.h"
 #include "daemon/reload.h"
 #include "daemon/service/server.h"
 #include "util/option.h"
@@ -25,11 +26,15 @@ struct options {
 	bool foreground;    /* accepted without effect: the daemon always stays in the foreground */
 	bool check;
 	bool verbose;
+	bool private;
+	uint16_t join; /* UDP port of other private daemons; 0: none */
 };
 
 struct service {
 	struct daemon daemon;
 	struct options options;
+	struct private_folder folder;
+	struct event_loop_watch *pipe; /* of a private daemon's standard output, or NULL */
 };
 
 #define OPTION_STRUCT struct options
@@ -44,6 +49,11 @@ static const struct option_row rows[] = {
 	OPTION_ROW_FLAG(check, "n", "check", "check the configuration and exit"),
 	OPTION_ROW_FLAG(verbose, "v", "verbose",
 			"log more; with -n print the effective configuration"),
+	OPTION_ROW_FLAG(
+		private, NULL, "private",
+		"use a socket, a loopback address and a UDP port of its own, and print them"),
+	OPTION_ROW_NUM(join, NULL, "join", "PORT", "a UDP port", 1, UINT16_MAX,
+		       "with --private: reach the daemons with this UDP port"),
 	OPTION_ROW_VERSION("V", "version"),
 	OPTION_ROW_HELP("h"),
 };
@@ -52,14 +62,15 @@ static const struct option_table table = {rows, sizeof(rows) / sizeof(rows[0])};
 
 static void usage(FILE *out)
 {
-	fputs("usage: ddpsctpd [-f] [-n] [-v] [-c FILE] [-s PATH]\n", out);
+	fputs("usage: ddpsctpd [-f] [-n] [-v] [-c FILE] [-s PATH] [--private [--join PORT]]\n",
+	      out);
 	option_help(out, &table, &(struct options){0});
 }
 
 /* Returns -1 to continue, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *ret)
 {
-	char error[OPTION_ERROR]; /* stays empty: no option takes a number */
+	char error[OPTION_ERROR];
 
 	switch (option_parse(&table, argc, argv, ret, error)) {
 	case OPTION_R_HELP:
@@ -69,11 +80,16 @@ static int parse_options(int argc, char **argv, struct options *ret)
 		puts("ddpsctpd " DAEMON_VERSION);
 		return EXIT_SUCCESS;
 	case OPTION_R_WRONG:
+		if (*error)
+			fprintf(stderr, "ddpsctpd: %s\n", error);
 		break;
 	case OPTION_R_OK:
-		if (optind == argc)
+		if (optind == argc && (ret->private || !ret->join))
 			return -1;
-		fprintf(stderr, "ddpsctpd: unexpected argument '%s'\n", argv[optind]);
+		if (optind < argc)
+			fprintf(stderr, "ddpsctpd: unexpected argument '%s'\n", argv[optind]);
+		else
+			fputs("ddpsctpd: --join needs --private\n", stderr);
 	}
 	usage(stderr);
 	return EX_USAGE;
@@ -84,14 +100,36 @@ static void from_option(struct config_origin *o, const char *key)
 	o->line[config_key_index(config_key_named(key))] = CONFIG_FROM_OPTION;
 }
 
-static int configure(const struct options *o, struct config *ret, struct config_origin *ret_origin)
+/* The configuration of the host is not that of a private daemon. */
+static int load(const struct options *o, struct config *ret, struct config_origin *ret_origin)
 {
 	char err[CONFIG_ERR_MAX];
 
-	if (config_load_origin(o->config, ret, ret_origin, err, sizeof(err))) {
+	if (o->private && !o->config) {
+		config_default(ret);
+		*ret_origin = (struct config_origin){0};
+	} else if (config_load_origin(o->config, ret, ret_origin, err, sizeof(err))) {
 		log_err("%s", err);
 		return -1;
 	}
+	return 0;
+}
+
+static void make_private(const struct options *o, struct config *cfg, struct config_origin *origin)
+{
+	static const char *const keys[] = {"transport", "listen", "user.udp_port", "socket.mode"};
+
+	private_configure(cfg, o->join);
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		from_option(origin, keys[i]);
+}
+
+static int configure(const struct options *o, struct config *ret, struct config_origin *ret_origin)
+{
+	if (load(o, ret, ret_origin))
+		return -1;
+	if (o->private)
+		make_private(o, ret, ret_origin);
 	if (o->socket) {
 		if (strlen(o->socket) >= sizeof(ret->socket.path)) {
 			log_err("--socket: a path of %zu bytes: at most %zu", strlen(o->socket),
@@ -130,6 +168,8 @@ static void on_hangup(void *user, int signo)
 		reload_end(&s->daemon, NULL);
 		return;
 	}
+	if (s->options.private)
+		private_keep(&s->daemon, &cfg);
 	reload_end(&s->daemon, &cfg);
 	reload_origin(&s->daemon, &cfg, &origin);
 }
@@ -161,10 +201,27 @@ static int run_daemon(struct service *s, const struct config *cfg,
 		r = event_loop_signal(d->worker.loop, SIGINT, on_stop_signal, s);
 	if (!r)
 		r = event_loop_signal(d->worker.loop, SIGHUP, on_hangup, s);
+	if (!r && s->options.private)
+		r = private_announce(d, &s->pipe);
 	if (!r)
 		r = daemon_run(d);
+	event_loop_unwatch(s->pipe);
 	daemon_free(d);
 	return r ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* The socket is in a folder of its own. A reload finds the path among the options. */
+static int use_folder(struct service *s, struct config *cfg, struct config_origin *origin)
+{
+	static char path[sizeof(cfg->socket.path)];
+
+	if (private_make_folder(&s->folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/ddp.sock", s->folder.path);
+	s->options.socket = path;
+	strcpy(cfg->socket.path, path);
+	from_option(origin, "socket.path");
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -191,5 +248,9 @@ int main(int argc, char **argv)
 	}
 	log_set_level((enum log_level)cfg.log.level);
 	raise_descriptors();
-	return run_daemon(&s, &cfg, &origin);
+	if (o->private && !o->socket && use_folder(&s, &cfg, &origin))
+		return EXIT_FAILURE;
+	status = run_daemon(&s, &cfg, &origin);
+	private_remove_folder(&s.folder);
+	return status;
 }

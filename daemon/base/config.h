@@ -7,6 +7,7 @@
 #ifndef DAEMON_BASE_CONFIG_H
 #define DAEMON_BASE_CONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -121,6 +122,9 @@ struct config {
 	struct config_polling polling;
 	struct config_limits limits;
 	struct config_log log;
+	/* Not of the file: option --private. The first free address from listen[0] on;
+	 * user.udp_port 0: any free port. What was found replaces them. */
+	bool private;
 };
 
 /* Sources of values: the line of the file, or one of these. */

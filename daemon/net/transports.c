@@ -2,12 +2,15 @@
 #include "daemon/net/transports.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "daemon/base/log.h"
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
+
+enum { PRIVATE_LAST = 254 }; /* 127.0.0.254 */
 
 static struct llp_config transport_config(const struct config *cfg)
 {
@@ -43,10 +46,23 @@ static bool drop_ipv6(struct daemon *d, int err)
 	return true;
 }
 
+/* --private: the addresses of this host's loopback interface are tried one after the other. */
+static bool next_address(struct daemon *d, int err)
+{
+	struct sockaddr_in *a = (void *)&d->cfg.listen[0];
+	uint32_t host = ntohl(a->sin_addr.s_addr);
+
+	if (err != -EADDRINUSE || !d->cfg.private || (host & 0xff) == PRIVATE_LAST)
+		return false;
+	a->sin_addr.s_addr = htonl(host + 1);
+	return true;
+}
+
 static int open_user(struct worker *w, char *ret_reason, size_t len)
 {
 	struct daemon *d = w->daemon;
 	struct llp_config cfg = transport_config(&d->cfg);
+	int r;
 
 	cfg.udp_port = (uint16_t)d->cfg.user.udp_port;
 	cfg.buffer = (uint32_t)d->cfg.user.buffer;
@@ -55,7 +71,11 @@ static int open_user(struct worker *w, char *ret_reason, size_t len)
 	cfg.ncc_rules = d->cfg.user.ncc_rules;
 	d->udp_port = cfg.udp_port;
 	d->gso = cfg.gso != LLP_GSO_OFF;
-	return llp_user_open(&cfg, &association_llp_events, &w->net, ret_reason, len);
+	if (cfg.udp_port == 0)
+		cfg.ret_free_port = &d->udp_port;
+	r = llp_user_open(&cfg, &association_llp_events, &w->net, ret_reason, len);
+	d->cfg.user.udp_port = d->udp_port;
+	return r;
 }
 
 static int open_kernel(struct worker *w, char *ret_reason, size_t len)
@@ -96,7 +116,7 @@ static int open_net(struct worker *w, const struct backend *b, char *ret_reason,
 	do {
 		*ret_reason = 0;
 		r = b->open(w, ret_reason, len);
-	} while (r && drop_ipv6(d, r));
+	} while (r && (drop_ipv6(d, r) || next_address(d, r)));
 	if (r && !*ret_reason)
 		snprintf(ret_reason, len, "%s", strerror(-r));
 	if (r == 0 && *ret_reason)

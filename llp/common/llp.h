@@ -120,14 +120,15 @@ enum { LLP_MAX_CC_RULES = 32 };
 struct llp_config {
 	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
 	unsigned naddrs;
-	uint16_t udp_port;   /* user: ours, and that of peers we connect to.
-				kernel: the peers', 0 without UDP */
-	uint16_t streams;    /* requested in both directions */
-	uint32_t adaptation; /* adaptation indication to send and to require */
-	uint32_t buffer;     /* bytes of send and of receive buffer per association */
-	uint32_t mtu;        /* user: IP packet size limit, 0 = that of the route */
-	enum llp_gso gso;    /* user: UDP_SEGMENT */
-	enum llp_cc cc;      /* user: congestion control of paths without a rule ... */
+	uint16_t udp_port;       /* user: ours, and that of peers we connect to.
+				    kernel: the peers', 0 without UDP */
+	uint16_t *ret_free_port; /* user: NULL; else any free port is taken, stored here */
+	uint16_t streams;        /* requested in both directions */
+	uint32_t adaptation;     /* adaptation indication to send and to require */
+	uint32_t buffer;         /* bytes of send and of receive buffer per association */
+	uint32_t mtu;            /* user: IP packet size limit, 0 = that of the route */
+	enum llp_gso gso;        /* user: UDP_SEGMENT */
+	enum llp_cc cc;          /* user: congestion control of paths without a rule ... */
 	const struct llp_cc_rule *cc_rules; /* ... and the rules, read when it is opened */
 	unsigned ncc_rules;                 /* at most LLP_MAX_CC_RULES */
 	unsigned sack_packets;              /* packets per acknowledgment */

@@ -72,9 +72,20 @@ static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret
 	return r;
 }
 
+/* The kernel has chosen a port for the first socket: the others have it, too. */
+static void take_free_port(struct user *t)
+{
+	const struct llp_config *cfg = &t->sctp.cfg;
+
+	if (!cfg->ret_free_port)
+		return;
+	*cfg->ret_free_port = addr_port(udp_local(t->sock[0]));
+	t->sctp.cfg.udp_port = *cfg->ret_free_port;
+}
+
 static int check_config(const struct llp_config *cfg, char *ret_reason, size_t len)
 {
-	if (cfg->udp_port == 0) {
+	if (cfg->udp_port == 0 && !cfg->ret_free_port) {
 		snprintf(ret_reason, len,
 			 "UDP port 0: peers have to know the port, so it cannot be a free one");
 		return -EINVAL;
@@ -226,8 +237,11 @@ int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, str
 		return r;
 	t = alloc_user(cfg, ev);
 	r = t ? 0 : -ENOMEM;
-	for (unsigned i = 0; i < cfg->naddrs && r >= 0; i++)
+	for (unsigned i = 0; i < cfg->naddrs && r >= 0; i++) {
 		r = open_sock(t, &t->sctp.addrs[i], ret_reason, len);
+		if (r >= 0 && i == 0)
+			take_free_port(t);
+	}
 	if (r >= 0)
 		r = open_core(t);
 	if (r == -ENOMEM)
