@@ -20,7 +20,7 @@
 #define DEVICES CLASS "ddpsctp"
 
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-static char root[64]; /* "": none */
+static char root[96]; /* "": none */
 static pid_t owner;   /* of root */
 
 __attribute__((constructor)) static void hold_tree_lock(void)
@@ -45,7 +45,7 @@ __attribute__((destructor)) static void remove_tree(void)
 /* Makes a folder, and those above it. */
 static void make_folder(const char *path)
 {
-	char part[256];
+	char part[288];
 
 	snprintf(part, sizeof(part), "%s", path);
 	for (char *at = part + strlen(root) + 1; (at = strchr(at, '/')); at++) {
@@ -59,7 +59,7 @@ static void make_folder(const char *path)
 /* A file with one line. It may be missing: as where the kernel has no such file. */
 static void make_file(const char *folder, const char *name, const char *line)
 {
-	char path[256];
+	char path[320];
 	int fd, n;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -75,7 +75,7 @@ static void make_file(const char *folder, const char *name, const char *line)
 
 static void make_gid(const struct gid_table *t, unsigned i, const char *port)
 {
-	char folder[192], name[16], line[48];
+	char folder[256], name[16], line[48];
 	const uint8_t *raw = t->gid[i].raw;
 	size_t n = 0;
 
@@ -102,7 +102,7 @@ static void make_port(const struct host *h, const char *device)
 		{"sm_lid", "0x0"},          {"sm_sl", "0"},
 		{"lid_mask_count", "0"},    {"cap_mask", "0x04010000"},
 	};
-	char port[144], path[192];
+	char port[224], path[288];
 
 	snprintf(port, sizeof(port), "%s/ports/1", device);
 	for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
@@ -118,7 +118,7 @@ static void make_port(const struct host *h, const char *device)
 static void make_device(const struct host *h)
 {
 	const uint64_t guid = be64toh(h->guid);
-	char device[128], path[192], line[48];
+	char device[192], path[288], line[48];
 
 	snprintf(device, sizeof(device), "%s/%s", root, h->device.name);
 	make_port(h, device);
@@ -139,13 +139,13 @@ static void make_device(const struct host *h)
 /* A child of fork() makes its own. */
 static bool make_tree(void)
 {
-	const char *run = getenv("XDG_RUNTIME_DIR");
+	const char *own = getenv("DDPVERBS_FOLDER"), *run = own ? own : getenv("XDG_RUNTIME_DIR");
 	unsigned n;
 
 	if (root[0] && owner == getpid())
 		return true;
 	n = host_count();
-	snprintf(root, sizeof(root), "%s/ddpverbs.XXXXXX", run && strlen(run) < 40 ? run : "/tmp");
+	snprintf(root, sizeof(root), "%s/ddpverbs.XXXXXX", run && strlen(run) < 72 ? run : "/tmp");
 	if (n == 0 || !mkdtemp(root)) {
 		root[0] = '\0';
 		return false;

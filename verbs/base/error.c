@@ -3,15 +3,18 @@
 
 #include <ddp/ddp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "verbs/base/fork.h"
 
-enum { MAX_SENTENCES = 128, MAX_ATTEMPTS = 8 };
+enum { MAX_SENTENCES = 128, MAX_ATTEMPTS = 8, MAX_REASONS = 64 };
 
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
@@ -45,6 +48,52 @@ static bool is_new(const char *call, const char *why)
 	return ret;
 }
 
+/* ---- for ddpverbs --private ---- */
+
+static uint32_t hash_text(uint32_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 16777619u;
+	return hash;
+}
+
+/* True for the first of equal reasons, and at most MAX_REASONS times. */
+static bool is_new_reason(uint32_t hash)
+{
+	static uint32_t noted[MAX_REASONS];
+	static unsigned n;
+	bool ret;
+
+	pthread_mutex_lock(&lock);
+	ret = n < MAX_REASONS;
+	for (unsigned i = 0; ret && i < n; i++)
+		ret = noted[i] != hash;
+	if (ret)
+		noted[n++] = hash;
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+/* It is printed when the command has ended: verbs/run/report.c. */
+static void note_reason(const char *what, const char *reason)
+{
+	const char *folder = getenv("DDPVERBS_FOLDER");
+	char path[128];
+	int fd, n;
+
+	if (!folder || !is_new_reason(hash_text(hash_text(2166136261u, what), reason)))
+		return;
+	snprintf(path, sizeof(path), "%s/reasons", folder);
+	fd = openat(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	n = dprintf(fd, "%s: %s\n", what, reason);
+	(void)n;
+	close(fd);
+}
+
+/* ---- sentences ---- */
+
 void error_once(const char *call, const char *why)
 {
 	if (is_new(call, why))
@@ -66,8 +115,12 @@ void error_no_device(const char *reason)
 
 void error_event(const char *event, const char *reason)
 {
-	if (*reason && debug())
+	if (!*reason)
+		return;
+	if (debug())
 		fprintf(stderr, "ddpverbs: %s: %s\n", event, reason);
+	else if (strcmp(reason, "ended by the peer") != 0) /* as it should */
+		note_reason(event, reason);
 }
 
 int error_unsupported(const char *call, const char *why, int err)
@@ -91,6 +144,8 @@ int error_of_call(const char *call, int ret)
 		error_once(call, ERROR_PARENTS_OBJECT);
 	else if (debug())
 		fprintf(stderr, "ddpverbs: %s: %s\n", call, ddp_last_reason());
+	else if (ret != -EAGAIN)
+		note_reason(call, ddp_last_reason());
 	errno = -ret;
 	return -ret;
 }

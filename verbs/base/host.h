@@ -54,7 +54,7 @@ struct event_sink {
 	void (*event)(struct event_sink *sink, const struct ddp_cm_event *ev);
 };
 
-enum { HOST_MAX = 8 };
+enum { HOST_MAX = 64 };
 
 /* Returns the number of daemons that answer, at most HOST_MAX; host_at() counts from 0. The first
  * call opens the connections. */
