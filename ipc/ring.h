@@ -24,7 +24,8 @@
 enum {
 	RING_LINE = 64,
 	RING_MAX_ENTRIES = 1 << 16,
-	RING_BROKEN = -1, /* the other side's index is out of range */
+	RING_MAX_COMPLETIONS = 1 << 22, /* entries of a ring of completions */
+	RING_BROKEN = -1,               /* the other side's index is out of range */
 
 	/* values of `sleeping` */
 	RING_RUNS = 0,

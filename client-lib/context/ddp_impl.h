@@ -94,7 +94,8 @@ struct mw {
 /* The place of a QP in the list of one of its CQs, or of its SRQ. */
 struct cq_user {
 	struct list link;
-	uint32_t slot; /* in the bell page */
+	uint32_t slot;    /* in the bell page */
+	uint32_t entries; /* that it may use at once */
 };
 
 struct ddp_cq {
@@ -115,6 +116,8 @@ struct ddp_cq {
 	bool broken;         /* the daemon's index or an entry was invalid */
 	bool hung_up;        /* the daemon is gone: the ring holds the last completions */
 	struct ring ring;
+	uint32_t entries;      /* that the program asked for; the ring may have less */
+	uint32_t wanted;       /* that its users may need at once */
 	unsigned unread_rings; /* asked for and not yet read from the bell */
 	unsigned idle;         /* empty polls in a row */
 	unsigned busy_waits;   /* of ddp_wait() that found completions */
@@ -225,8 +228,14 @@ static inline uint32_t ddp_pow2(uint32_t n)
 	return p;
 }
 
-/* Adds or removes a QP that uses the CQ. When a full CQ has room again, the library rings the bells
- * of its QPs. */
+/* Room in the CQ for so many completions of a QP that will be added. 0, or a failure with its
+ * reason. */
+int cq_make_room(struct ddp_cq *cq, const char *call, struct cq_user *user, uint32_t entries);
+/* The QP is not added: gives the room back. */
+void cq_give_room(struct ddp_cq *cq, struct cq_user *user);
+
+/* Adds or removes a QP that uses the CQ, with its room. When a full CQ has room again, the library
+ * rings the bells of its QPs. */
 void cq_add_user(struct ddp_cq *cq, struct cq_user *user, uint32_t slot);
 void cq_del_user(struct ddp_cq *cq, struct cq_user *user);
 

@@ -11,6 +11,8 @@
 #include "util/checked.h"
 #include "util/cleanup.h"
 
+enum { ALL_AT_ONCE = 4096 /* entries of a queue whose ring has all of them from the beginning */ };
+
 static void init_locks(struct ddp_cq *cq)
 {
 	pthread_condattr_t attr;
@@ -39,7 +41,7 @@ static int attach_ring(struct ddp_cq *cq, const char *call, const struct msg_cq 
 	uint8_t *addr;
 	int r;
 
-	if (!checked_pow2(reply->entries) || reply->entries > RING_MAX_ENTRIES ||
+	if (!checked_pow2(reply->entries) || reply->entries > RING_MAX_COMPLETIONS ||
 	    ring_bytes(reply->entries, sizeof(struct wqe_cqe)) > reply->bytes)
 		return reason_fail(-EPROTO, "%s: the daemon made %u entries in %llu bytes", call,
 				   reply->entries, (unsigned long long)reply->bytes);
@@ -50,6 +52,35 @@ static int attach_ring(struct ddp_cq *cq, const char *call, const struct msg_cq 
 	cq->map = map;
 	ring_init(&cq->ring, addr, reply->entries, sizeof(struct wqe_cqe));
 	return 0;
+}
+
+/* The entries of its ring. A large queue has room for the work of its users, twice, for completions
+ * may wait while new work begins. Then work finds room as if the ring had all entries. */
+static uint32_t ring_entries(const struct ddp_cq *cq)
+{
+	const uint64_t wanted = (uint64_t)cq->wanted * 2;
+
+	if (cq->entries <= ALL_AT_ONCE || wanted >= cq->entries ||
+	    cq->ctx->minor < IPC_MINOR_OPTIONS)
+		return cq->entries;
+	return wanted <= ALL_AT_ONCE ? ALL_AT_ONCE : ddp_pow2((uint32_t)wanted);
+}
+
+/* The daemon checks the size of the ring, which may be smaller. */
+static int check_entries(struct ddp_ctx *ctx, const char *call, uint32_t entries)
+{
+	struct msg_caps caps = {.max_cqe = 0};
+	uint32_t max = RING_MAX_COMPLETIONS;
+	int r = 0;
+
+	if (entries > ALL_AT_ONCE && entries <= max) {
+		r = request_query(ctx, call, &caps);
+		max = caps.max_cqe;
+	}
+	if (r == 0 && (entries == 0 || entries > max))
+		r = reason_fail(-EINVAL, "%s: %u entries: expected 1 to %u (limits.cqe)", call,
+				entries, max);
+	return r;
 }
 
 static int create_cq(struct ddp_cq *cq, uint32_t entries)
@@ -86,9 +117,9 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 
 	if (r)
 		return r;
-	if (a.entries == 0 || a.entries > RING_MAX_ENTRIES)
-		return reason_fail(-EINVAL, "ddp_create_cq: %u entries: expected 1 to %u",
-				   a.entries, RING_MAX_ENTRIES);
+	r = check_entries(ctx, "ddp_create_cq", a.entries);
+	if (r)
+		return r;
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return reason_fail(-ENOMEM, "ddp_create_cq: out of memory");
@@ -99,7 +130,8 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 	spin_init(&cq->spin, spin(ctx, a.spin_us));
 	list_init(&cq->users);
 	init_locks(cq);
-	r = create_cq(cq, ddp_pow2(a.entries));
+	cq->entries = ddp_pow2(a.entries);
+	r = create_cq(cq, ring_entries(cq));
 	if (r) {
 		free_cq(cq);
 		return r;
@@ -113,19 +145,36 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 }
 
 /* The lock is held, so no thread reads the ring until it is replaced. */
-static int resize(struct ddp_cq *cq, uint32_t entries)
+static int replace_ring(struct ddp_cq *cq, const char *call, uint32_t entries)
 {
 	struct msg_resize_cq req = {.cq = cq->handle, .entries = entries};
 	struct msg_cq reply;
 	int memfd;
-	int r = request_resize_cq(cq->ctx, "ddp_resize_cq", &req, &reply, &memfd);
+	int r = request_resize_cq(cq->ctx, call, &req, &reply, &memfd);
 
 	if (r)
 		return r;
-	r = attach_ring(cq, "ddp_resize_cq", &reply, memfd);
+	r = attach_ring(cq, call, &reply, memfd);
 	close(memfd);
 	if (r)
 		cq->broken = true; /* the daemon does not write to the old ring any more */
+	return r;
+}
+
+/* The ring shrinks only with the queue. */
+static int resize(struct ddp_cq *cq, uint32_t entries)
+{
+	const uint32_t before = cq->entries;
+	uint32_t size;
+	int r;
+
+	cq->entries = entries;
+	size = ring_entries(cq);
+	if (size < cq->ring.size)
+		size = entries < cq->ring.size ? entries : cq->ring.size;
+	r = size == cq->ring.size ? 0 : replace_ring(cq, "ddp_resize_cq", size);
+	if (r)
+		cq->entries = before;
 	return r;
 }
 
@@ -133,15 +182,38 @@ int ddp_resize_cq(struct ddp_cq *cq, uint32_t entries)
 {
 	int r = context_here(cq->ctx, "ddp_resize_cq");
 
+	if (r == 0)
+		r = check_entries(cq->ctx, "ddp_resize_cq", entries);
 	if (r)
 		return r;
-	if (entries == 0 || entries > RING_MAX_ENTRIES)
-		return reason_fail(-EINVAL, "ddp_resize_cq: %u entries: expected 1 to %u", entries,
-				   RING_MAX_ENTRIES);
 	pthread_mutex_lock(&cq->lock);
 	r = resize(cq, ddp_pow2(entries));
 	pthread_mutex_unlock(&cq->lock);
 	return r;
+}
+
+int cq_make_room(struct ddp_cq *cq, const char *call, struct cq_user *user, uint32_t entries)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&cq->lock);
+	cq->wanted += entries;
+	if (ring_entries(cq) > cq->ring.size)
+		r = replace_ring(cq, call, ring_entries(cq));
+	if (r)
+		cq->wanted -= entries;
+	else
+		user->entries = entries;
+	pthread_mutex_unlock(&cq->lock);
+	return r;
+}
+
+void cq_give_room(struct ddp_cq *cq, struct cq_user *user)
+{
+	pthread_mutex_lock(&cq->lock);
+	cq->wanted -= user->entries;
+	user->entries = 0;
+	pthread_mutex_unlock(&cq->lock);
 }
 
 int ddp_destroy_cq(struct ddp_cq *cq)
@@ -186,6 +258,7 @@ void cq_del_user(struct ddp_cq *cq, struct cq_user *user)
 {
 	pthread_mutex_lock(&cq->lock);
 	list_del(&user->link);
+	cq->wanted -= user->entries;
 	pthread_mutex_unlock(&cq->lock);
 	context_use(cq->ctx, &cq->uses, -1);
 }
@@ -200,7 +273,7 @@ int ddp_query_cq(struct ddp_cq *cq, struct ddp_cq_state *state)
 		r = request_query_cq(cq->ctx, "ddp_query_cq", cq->handle, &m);
 	if (r)
 		return r;
-	s.entries = m.entries;
+	s.entries = cq->entries > ALL_AT_ONCE ? cq->entries : m.entries;
 	s.waiting = m.waiting;
 	s.reserved = m.reserved;
 	s.qps = m.qps;

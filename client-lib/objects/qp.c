@@ -14,6 +14,8 @@
 #include "ipc/wqe.h"
 #include "util/checked.h"
 
+enum { SRQ_RECVS = 1024 }; /* that one QP holds of a shared receive queue, at most */
+
 _Static_assert((int)DDP_QP_RDMAP == MSG_QP_RDMAP && (int)DDP_QP_RAW == MSG_QP_RAW,
 	       "types keep their numbers");
 
@@ -288,6 +290,28 @@ static struct ddp_qp *new_qp(struct ddp_id *id, struct ddp_pd *pd, const struct 
 	return qp;
 }
 
+/* Receives that it may hold at once. */
+static uint32_t recv_room(const struct ddp_qp_init *a)
+{
+	if (a->srq)
+		return a->srq->rq.ring.size < SRQ_RECVS ? a->srq->rq.ring.size : SRQ_RECVS;
+	return ddp_pow2(a->max_recv_wr) * (a->qp_type == DDP_QP_RAW ? a->raw_queues + 1U : 1);
+}
+
+static int make_room(struct ddp_qp *qp, const struct ddp_qp_init *a)
+{
+	int r = cq_make_room(qp->send_cq, "ddp_create_qp", &qp->send_user,
+			     ddp_pow2(a->max_send_wr));
+
+	return r ? r : cq_make_room(qp->recv_cq, "ddp_create_qp", &qp->recv_user, recv_room(a));
+}
+
+static void give_room(struct ddp_qp *qp)
+{
+	cq_give_room(qp->send_cq, &qp->send_user);
+	cq_give_room(qp->recv_cq, &qp->recv_user);
+}
+
 int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init *init,
 		  struct ddp_qp **ret)
 {
@@ -306,12 +330,15 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 	qp = new_qp(id, pd, &a);
 	if (!qp)
 		return reason_fail(-ENOMEM, "ddp_create_qp: out of memory");
-	r = create_qp(qp, &a);
+	r = make_room(qp, &a);
+	if (r == 0)
+		r = create_qp(qp, &a);
 	if (r == 0)
 		r = set_options(qp, &a);
 	if (r == 0)
 		r = add_to_table(qp);
 	if (r) {
+		give_room(qp);
 		free_qp(qp);
 		return r;
 	}

@@ -133,7 +133,7 @@ static const struct config_key keys[] = {
 	 .help = "messages per uid that wait for receives, beyond 64KiB of each queue pair"},
 	{"limits", "qp_wr", NUMBER(1, CONFIG_MAX_QP_WR, "16384"), AT(limits.qp_wr), AT_ONCE,
 	 .help = "entries of a send queue, receive queue or shared receive queue"},
-	{"limits", "cqe", NUMBER(1, RING_MAX_ENTRIES, "65536"), AT(limits.cqe), AT_ONCE,
+	{"limits", "cqe", NUMBER(1, RING_MAX_COMPLETIONS, "4194304"), AT(limits.cqe), AT_ONCE,
 	 .help = "entries of a completion queue"},
 	{"limits", "events", NUMBER(16, 65536, "1024"), AT(limits.events), NEW_PROGRAMS,
 	 .help = "unread events with which a program still gets session requests"},

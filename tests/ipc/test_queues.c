@@ -404,7 +404,7 @@ Test(cq, sizes_out_of_range_are_refused)
 	struct ddp_cq *other;
 
 	cr_assert_eq(ddp_create_cq(ctx, &attr, &other), -EINVAL);
-	attr.entries = RING_MAX_ENTRIES + 1;
+	attr.entries = RING_MAX_COMPLETIONS + 1;
 	cr_assert_eq(ddp_create_cq(ctx, &attr, &other), -EINVAL);
 }
 
