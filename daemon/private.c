@@ -37,7 +37,7 @@ int private_make_folder(struct private_folder *ret)
 	return -1;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int remove_inside(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st, (void)type, (void)ftw;
 	(void)remove(path);
@@ -47,7 +47,7 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 void private_remove_folder(const struct private_folder *f)
 {
 	if (f->path[0])
-		nftw(f->path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+		nftw(f->path, remove_inside, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- the configuration ---- */
