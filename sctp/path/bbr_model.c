@@ -7,6 +7,7 @@
 enum {
 	MIN_RTT_LEN_US = 10000000,
 	PROBE_RTT_INTERVAL_US = 5000000,
+	SAME_RTT_DIVISOR = 64, /* round trips that differ less are the same: hosts are not exact */
 	EXTRA_LONGEST_US = 10000000, /* whatever was acknowledged, it is less than expected then */
 	EXTRA_ROUNDS = 5,            /* half of ExtraAckedFilterLen: the filter has two slots */
 	FULL_BW_ROUNDS = 3,
@@ -192,11 +193,18 @@ static void check_full_bw(struct sctp_bbr *b, const struct sctp_sample *s)
 
 /* ---- "ProbeRTT Logic": the round-trip time ---- */
 
+/* The round trip of an empty queue, or nearly. */
+static bool is_least(const struct sctp_bbr *b, uint32_t rtt_us)
+{
+	return rtt_us <= (uint64_t)b->probe_rtt_us + b->probe_rtt_us / SAME_RTT_DIVISOR;
+}
+
 void sctp_bbr_learn_rtt(struct sctp_bbr *b, const struct sctp_bbr_ack *k)
 {
 	b->probe_rtt_expired = k->now_us > b->probe_rtt_at_us + PROBE_RTT_INTERVAL_US;
-	if (k->rtt_us && (k->rtt_us < b->probe_rtt_us || b->probe_rtt_expired)) {
-		b->probe_rtt_us = k->rtt_us;
+	if (k->rtt_us && (is_least(b, k->rtt_us) || b->probe_rtt_expired)) {
+		if (k->rtt_us < b->probe_rtt_us || b->probe_rtt_expired)
+			b->probe_rtt_us = k->rtt_us;
 		b->probe_rtt_at_us = k->now_us;
 	}
 	if (b->probe_rtt_us < b->min_rtt_us || k->now_us > b->min_rtt_at_us + MIN_RTT_LEN_US) {

@@ -13,6 +13,9 @@
  *   faster than it was thought.
  * - ProbeBW_UP ends after two rounds without growth and not three, if 1.25 BDP are in flight: the
  *   third one doubles the queue, which is then nearly a BDP. ProbeBW_DOWN ends after ten rounds.
+ * - A round trip as short as the shortest one, but for a 64th, renews it. A flow that is alone sees
+ * one after each probe, and has no need of ProbeRTT, which would take a fiftieth of its rate; one
+ * that shares a queue sees none.
  * - A bound because of losses admits a batch more. A batch leaves at once, so the flight exceeds
  * the BDP by one.
  * - State to be restored is saved when a recovery begins and not with each round that has losses: a

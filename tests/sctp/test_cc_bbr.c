@@ -92,16 +92,30 @@ Test(sctp_cc_bbr, a_short_queue_is_enough)
 	cr_assert_gt(used, 0.85, "%.3f", used);
 }
 
-Test(sctp_cc_bbr, the_round_trip_is_measured_with_a_short_flight_every_five_seconds)
+/* Others fill the queue at the third second, and it stays full. */
+Test(sctp_cc_bbr, the_round_trip_is_measured_with_a_short_flight_after_five_seconds_in_a_queue)
 {
 	struct bbr_run *r = bbr_run_begin(&plain, 1);
 
+	bbr_run_until(r, 3000000);
+	r->link.rtt_us += 5000;
 	cr_assert(bbr_run_until_state(r, SCTP_BBR_PROBE_RTT, 6000000));
-	cr_assert_gt(r->now, 4000000);
+	cr_assert_gt(r->now, 7000000);
 	bbr_run_until(r, r->now + 100000);
 	cr_assert_leq(r->flight, bdp(&plain) * 6 / 10);
 	cr_assert(bbr_run_until_state(r, SCTP_BBR_CRUISE, 600000));
 	cr_assert_leq(r->model.min_rtt_us, plain.rtt_us + 2000);
+}
+
+/* Its own probes leave an empty queue, and hosts are not exact to the microsecond. */
+Test(sctp_cc_bbr, a_flow_that_is_alone_needs_no_short_flight)
+{
+	struct bbr_run *r = bbr_run_begin(&plain, 1);
+
+	bbr_run_until(r, 1000000);
+	r->link.rtt_us += 200;
+	cr_assert_not(bbr_run_until_state(r, SCTP_BBR_PROBE_RTT, 30000000));
+	cr_assert_gt(share(r, 31, 41), 0.975);
 }
 
 /* The queue of another flow made the round trip look long. */
