@@ -30,6 +30,33 @@ bool addr_is_loopback(const struct sockaddr_storage *a)
 	       ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
+void addr_set_loopback(struct sockaddr_storage *a, sa_family_t family)
+{
+	*a = (struct sockaddr_storage){.ss_family = family};
+	if (family == AF_INET6)
+		((struct sockaddr_in6 *)a)->sin6_addr = in6addr_loopback;
+	else
+		((struct sockaddr_in *)a)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+}
+
+bool addr_is_group(const struct sockaddr_storage *a)
+{
+	in_addr_t ip;
+
+	if (a->ss_family == AF_INET6)
+		return IN6_IS_ADDR_MULTICAST(&((const struct sockaddr_in6 *)a)->sin6_addr);
+	ip = ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr);
+	return IN_MULTICAST(ip) || ip == INADDR_BROADCAST;
+}
+
+bool addr_needs_scope(const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a;
+
+	return a->ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&a6->sin6_addr) &&
+	       a6->sin6_scope_id == 0;
+}
+
 uint16_t addr_port(const struct sockaddr_storage *a)
 {
 	if (a->ss_family == AF_INET6)

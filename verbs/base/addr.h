@@ -21,6 +21,15 @@ bool addr_is_any(const struct sockaddr_storage *a);
 /* 127.0.0.0/8 or ::1. */
 bool addr_is_loopback(const struct sockaddr_storage *a);
 
+/* Of many hosts: multicast, or 255.255.255.255. */
+bool addr_is_group(const struct sockaddr_storage *a);
+
+/* A link-local IPv6 address without its link. */
+bool addr_needs_scope(const struct sockaddr_storage *a);
+
+/* 127.0.0.1 or ::1. */
+void addr_set_loopback(struct sockaddr_storage *a, sa_family_t family);
+
 /* Ports are in host byte order. */
 uint16_t addr_port(const struct sockaddr_storage *a);
 void addr_set_port(struct sockaddr_storage *a, uint16_t port);

@@ -45,6 +45,7 @@ struct host {
 	struct host_timer *timers; /* the next first; guarded by event_lock: see host_timer.h */
 	struct ddp_id *dropped;    /* during a call of event_sink; guarded by event_lock */
 	struct oob_port *ports;    /* of this process; guarded by event_lock */
+	uint32_t active_ids;       /* that had a port so far; guarded by event_lock */
 	struct qp_nums numbers;
 };
 

@@ -176,7 +176,7 @@ static int take_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 /* With event_lock. 0 or a negative errno value. */
 static int connect_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 {
-	struct sockaddr_storage local = id->ibv.route.addr.src_storage;
+	struct sockaddr_storage local = id->src;
 	struct cm_private_data private;
 	struct ddp_conn_param param;
 	int r = take_qp(id, conn);
@@ -193,7 +193,7 @@ static int connect_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 		param.local_addrs = &local;
 		param.num_local_addrs = 1;
 	}
-	r = ddp_connect(id->end.id, &id->ibv.route.addr.dst_addr, &param);
+	r = ddp_connect(id->end.id, (struct sockaddr *)&id->dst, &param);
 	id->joined = r == 0;
 	return r;
 }
@@ -391,7 +391,7 @@ static void on_session_request(struct cm_id *listener, struct host *host,
 	id->peer_ird = ev->peer_ird;
 	id->resources = id->negotiated ? read_depth8(ev->peer_ord) : QP_READS;
 	cm_take_request(id, host, context, ev->id);
-	cm_addr_of_request(id, ev);
+	cm_addr_of_request(id, listener, ev);
 	id->peer_verbs = cm_private_take(CM_PRIVATE_REQUEST, ev->private_data, &len);
 	push_with(id, listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, ev, len);
 }

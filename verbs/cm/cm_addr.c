@@ -17,6 +17,12 @@
 
 /* ---- ids ---- */
 
+void cm_addr_publish(struct cm_id *id)
+{
+	id->ibv.route.addr.src_storage = id->src;
+	id->ibv.route.addr.dst_storage = id->dst;
+}
+
 bool cm_addr_chosen(const struct cm_id *id)
 {
 	return id->has_source;
@@ -24,7 +30,7 @@ bool cm_addr_chosen(const struct cm_id *id)
 
 __be16 rdma_get_dst_port(struct rdma_cm_id *id)
 {
-	return htons(addr_port(&id->route.addr.dst_storage));
+	return htons(addr_port(&cm_of(id)->dst));
 }
 
 /* ---- daemons ---- */
@@ -43,7 +49,7 @@ static bool has_addr(struct host *h, const struct sockaddr_storage *a)
 
 bool cm_addr_to_listen(const struct cm_id *id, struct host *h, struct sockaddr_storage *ret)
 {
-	const struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;
+	const struct sockaddr_storage *src = &id->src;
 	const uint16_t port = addr_port(src);
 	struct sockaddr_storage own[8];
 	int n, of_family = 0;
@@ -94,7 +100,7 @@ static struct host *host_of(const struct sockaddr_storage *a)
 
 int cm_addr_any_host(struct cm_id *id)
 {
-	struct host *h = host_of(&id->ibv.route.addr.src_storage);
+	struct host *h = host_of(&id->src);
 
 	if (!h)
 		return -1;
@@ -113,21 +119,17 @@ static bool binds_no_device(const struct sockaddr_storage *src)
 }
 
 /* As in the kernel, the port is taken from now on. */
-static int bind_device(struct cm_id *id)
+static int reserve_port(struct cm_id *id)
 {
-	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;
-	int r;
+	int r = addr_port(&id->src) && !id->reuses ? cm_listen_reserve(id) : 0;
 
-	if (cm_addr_any_host(id))
-		return errno;
-	r = addr_port(src) && !id->reuses ? cm_listen_reserve(id) : 0;
 	return r ? error_of_call("rdma_bind_addr", r) : 0;
 }
 
 int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 {
 	struct cm_id *id = cm_of(ibv);
-	struct sockaddr_storage *src = &ibv->route.addr.src_storage;
+	struct sockaddr_storage *src = &id->src;
 	int r = 0;
 
 	if (addr->sa_family == AF_IB)
@@ -138,50 +140,86 @@ int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 	if (id->bound)
 		return cm_fail(EINVAL);
 	addr_copy(src, addr);
+	if (addr_needs_scope(src))
+		return cm_fail(EINVAL);
 	id->has_source = !binds_no_device(src);
-	if (id->has_source)
-		r = bind_device(id);
+	if (id->has_source && cm_addr_any_host(id))
+		r = errno;
+	else if (id->has_source || addr_is_any(src))
+		r = reserve_port(id);
 	id->bound = r == 0;
+	if (r) {
+		id->has_source = false;
+		*src = (struct sockaddr_storage){.ss_family = AF_UNSPEC};
+	}
+	cm_addr_publish(id);
 	return r ? cm_fail(r) : 0;
 }
 
 /* The address that the kernel would send from. 0 or a positive errno value: there is no way. */
 static int find_source(struct cm_id *id)
 {
-	struct rdma_addr *a = &id->ibv.route.addr;
-	socklen_t len = sizeof(a->src_storage);
-	int fd = socket(a->dst_addr.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const struct sockaddr *dst = (const struct sockaddr *)&id->dst;
+	struct sockaddr_storage src;
+	socklen_t len = sizeof(src);
+	int fd = socket(dst->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int r;
 
 	if (fd < 0)
 		return errno;
-	r = connect(fd, &a->dst_addr, addr_len(&a->dst_addr)) ? errno : 0;
-	if (r == 0)
-		getsockname(fd, &a->src_addr, &len);
-	addr_set_port(&a->src_storage, 0);
+	r = connect(fd, dst, addr_len(dst)) || getsockname(fd, (struct sockaddr *)&src, &len)
+		    ? errno
+		    : 0;
 	close(fd);
+	if (r == EACCES)
+		return EINVAL; /* a broadcast address */
+	if (r == 0) {
+		addr_set_port(&src, addr_port(&id->src));
+		id->src = src;
+	}
 	return r;
 }
 
-static bool has_family(struct host *h, sa_family_t family)
+/* An address of the daemon of this family. */
+static bool find_own(struct host *h, sa_family_t family, struct sockaddr_storage *ret)
 {
 	struct sockaddr_storage own[8];
 	int n = ddp_query_addrs(host_ddp(h), own, 8);
 
 	for (int i = 0; i < n && i < 8; i++)
-		if (own[i].ss_family == family)
+		if (own[i].ss_family == family) {
+			*ret = own[i];
 			return true;
+		}
 	return false;
+}
+
+/* As in the kernel, the wildcard as a destination is this host. */
+static int replace_any(struct cm_id *id)
+{
+	const sa_family_t family = id->dst.ss_family;
+	const uint16_t port = addr_port(&id->dst);
+	bool found = id->host && find_own(id->host, family, &id->dst);
+
+	for (unsigned i = 0; !found && !id->host && i < host_count(); i++)
+		found = find_own(host_at(i), family, &id->dst);
+	if (!found)
+		return ENODEV;
+	if (addr_is_any(&id->dst))
+		addr_set_loopback(&id->dst, family);
+	addr_set_port(&id->dst, port);
+	return 0;
 }
 
 /* The daemon that has that address, else the first one that has the family. */
 static int take_route(struct cm_id *id)
 {
-	const sa_family_t family = id->ibv.route.addr.dst_addr.sa_family;
-	struct host *h = host_with(&id->ibv.route.addr.src_storage);
+	const sa_family_t family = id->dst.ss_family;
+	struct host *h = host_with(&id->src);
+	struct sockaddr_storage own;
 
 	for (unsigned i = 0; !h && i < host_count(); i++)
-		if (has_family(host_at(i), family))
+		if (find_own(host_at(i), family, &own))
 			h = host_at(i);
 	if (!h)
 		return ENODEV;
@@ -190,20 +228,40 @@ static int take_route(struct cm_id *id)
 
 static int resolve(struct cm_id *id, const struct sockaddr *src, const struct sockaddr *dst)
 {
-	struct rdma_addr *a = &id->ibv.route.addr;
-	int r;
+	int r = 0;
 
 	if (!addr_is_ip(dst))
 		return EINVAL;
-	addr_copy(&a->dst_storage, dst);
-	if (src && addr_is_ip(src)) {
-		addr_copy(&a->src_storage, src);
-		id->has_source = !addr_is_any(&a->src_storage);
+	addr_copy(&id->dst, dst);
+	if (addr_is_group(&id->dst) || addr_needs_scope(&id->dst))
+		return EINVAL;
+	if (src && addr_is_ip(src) && !id->bound) {
+		addr_copy(&id->src, src);
+		id->has_source = !addr_is_any(&id->src);
 	}
-	if (id->has_source)
-		return cm_addr_any_host(id) ? errno : 0;
+	if (id->has_source && id->src.ss_family != id->dst.ss_family)
+		return EINVAL;
+	if (id->has_source && cm_addr_any_host(id))
+		return errno;
+	if (addr_is_any(&id->dst))
+		r = replace_any(id);
+	if (r || id->has_source)
+		return r;
 	r = find_source(id);
 	return r ? r : take_route(id);
+}
+
+/* As in the kernel, an id that connects has a port, too: a number that few others have. The daemon
+ * needs none. */
+static uint16_t next_port(struct host *h)
+{
+	enum { FIRST = 32768, COUNT = 28232 };
+	uint32_t n;
+
+	pthread_mutex_lock(&h->event_lock);
+	n = (uint32_t)getpid() * 101 + h->active_ids++;
+	pthread_mutex_unlock(&h->event_lock);
+	return (uint16_t)(FIRST + n % COUNT);
 }
 
 /* The event is queued at once: the daemon resolves when it connects. As in the kernel, what no
@@ -215,6 +273,9 @@ int rdma_resolve_addr(struct rdma_cm_id *ibv, struct sockaddr *src, struct socka
 	int r = resolve(id, src, dst);
 
 	(void)timeout_ms;
+	if (r == 0 && addr_port(&id->src) == 0)
+		addr_set_port(&id->src, next_port(id->host));
+	cm_addr_publish(id);
 	if (r && r != ENODEV)
 		return cm_fail(r);
 	cm_event_simple(id, r ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED, -r);
@@ -229,7 +290,7 @@ int rdma_resolve_route(struct rdma_cm_id *ibv, int timeout_ms)
 	if (!id->host)
 		return cm_fail(EINVAL);
 	id->path.mtu = IBV_MTU_4096;
-	id->path.sgid = ibv->route.addr.addr.ibaddr.sgid;
+	id->path.sgid = id->host->gid;
 	ibv->route.path_rec = &id->path;
 	ibv->route.num_paths = 1;
 	cm_event_simple(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
@@ -240,20 +301,27 @@ int rdma_resolve_route(struct rdma_cm_id *ibv, int timeout_ms)
 
 void cm_addr_of_session(struct cm_id *id)
 {
-	struct rdma_addr *a = &id->ibv.route.addr;
+	const uint16_t port = addr_port(&id->src), peer_port = addr_port(&id->dst);
 	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
 
 	if (ddp_query_id(id->end.id, &attr))
 		return;
 	if (attr.local.ss_family != AF_UNSPEC)
-		a->src_storage = attr.local;
+		id->src = attr.local;
 	if (attr.remote.ss_family != AF_UNSPEC)
-		a->dst_storage = attr.remote;
+		id->dst = attr.remote;
+	if (port)
+		addr_set_port(&id->src, port);
+	if (peer_port)
+		addr_set_port(&id->dst, peer_port);
+	cm_addr_publish(id);
 }
 
-void cm_addr_of_request(struct cm_id *id, const struct ddp_cm_event *ev)
+void cm_addr_of_request(struct cm_id *id, const struct cm_id *listener,
+			const struct ddp_cm_event *ev)
 {
-	id->ibv.route.addr.dst_storage = ev->peer;
+	addr_set_port(&id->src, addr_port(&listener->src));
+	id->dst = ev->peer;
 	cm_addr_of_session(id);
 }
 

@@ -8,6 +8,9 @@
 
 #include "verbs/cm/cm_id.h"
 
+/* Shows the program the addresses of the id. What it writes there has no effect. */
+void cm_addr_publish(struct cm_id *id);
+
 /* True if the program chose the local address of the id. */
 bool cm_addr_chosen(const struct cm_id *id);
 
@@ -16,7 +19,8 @@ bool cm_addr_chosen(const struct cm_id *id);
 int cm_addr_any_host(struct cm_id *id);
 
 /* Store the addresses of a session request, and of a session, in the id. */
-void cm_addr_of_request(struct cm_id *id, const struct ddp_cm_event *ev);
+void cm_addr_of_request(struct cm_id *id, const struct cm_id *listener,
+			const struct ddp_cm_event *ev);
 void cm_addr_of_session(struct cm_id *id);
 
 /* Finds the address at which the id listens at this daemon: its own or, for a wildcard of one

@@ -12,6 +12,7 @@
 #include "verbs/verbs/session_end.h"
 
 struct cm_also;
+struct cm_reserved;
 
 /* The rsockets of librdmacm read members of its ids after the public ones: a pointer to a device,
  * which begins with the length of queues, and whether they may wait for events. */
@@ -31,14 +32,15 @@ struct cm_id {
 	/* The queue pair is that of ibv.qp or of a number, as the program had it when it connected
 	 * or accepted. */
 	struct session_end end;
-	struct ddp_id *reserved; /* holds the port until rdma_listen(); NULL: none */
-	bool bound;              /* by the program, to an address or a port */
-	bool named_port;         /* `reserved` is for the port that the program named */
-	bool reuses;             /* RDMA_OPTION_ID_REUSEADDR: it does not reserve its port */
-	bool sync;               /* calls wait for their event */
-	bool own_channel;        /* made with the id */
-	bool has_source;         /* the program chose the local address */
-	bool family_only;        /* a wildcard listens at addresses of its family only */
+	struct sockaddr_storage src, dst; /* cm_addr_publish() copies them to ibv.route */
+	struct ddp_id *reserved;          /* holds a port that the daemon chose; NULL: none */
+	struct cm_reserved *bound_port;   /* hold the port that the program named */
+	bool bound;                       /* by the program, to an address or a port */
+	bool reuses;      /* RDMA_OPTION_ID_REUSEADDR: it does not reserve its port */
+	bool sync;        /* calls wait for their event */
+	bool own_channel; /* made with the id */
+	bool has_source;  /* the program chose the local address */
+	bool family_only; /* a wildcard listens at addresses of its family only */
 	bool passive, listening, established, answered;
 	bool has_init;                /* a listener of rdma_create_ep(): QPs of its requests */
 	struct ibv_qp_init_attr init; /* have these attributes */

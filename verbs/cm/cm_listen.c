@@ -30,7 +30,7 @@ static int listen_for_id(struct ddp_id *ddp, const struct sockaddr_storage *at, 
 /* Notes a port that the daemon chose. */
 static int listen_own(struct cm_id *id, struct ddp_id *ddp, int backlog)
 {
-	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage, at;
+	struct sockaddr_storage *src = &id->src, at;
 	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
 	int r;
 
@@ -50,14 +50,10 @@ static int listen_own(struct cm_id *id, struct ddp_id *ddp, int backlog)
  * backlog; that of one that the daemon chose is the daemon's default. */
 static int listen_first(struct cm_id *id, int backlog)
 {
-	const uint16_t port = addr_port(&id->ibv.route.addr.src_storage);
-
-	if (id->reserved && id->named_port) {
+	if (!id->reserved) {
 		cm_listen_release(id);
-		addr_set_port(&id->ibv.route.addr.src_storage, port);
-	}
-	if (!id->reserved)
 		return listen_own(id, id->end.id, backlog);
+	}
 	pthread_mutex_lock(&id->host->event_lock);
 	ddp_destroy_id(id->end.id);
 	id->end.id = id->reserved;
@@ -118,7 +114,7 @@ static int add_host(struct cm_id *id, struct host *h, int backlog, cm_listen_req
 
 int cm_listen_start(struct cm_id *id, int backlog, cm_listen_request on_request)
 {
-	const unsigned n = addr_is_any(&id->ibv.route.addr.src_storage) ? host_count() : 0;
+	const unsigned n = addr_is_any(&id->src) ? host_count() : 0;
 	int r = listen_first(id, backlog);
 
 	for (unsigned i = 0; r == 0 && i < n; i++)
@@ -126,6 +122,7 @@ int cm_listen_start(struct cm_id *id, int backlog, cm_listen_request on_request)
 			r = add_host(id, host_at(i), backlog, on_request);
 	if (r)
 		cm_listen_end(id);
+	cm_addr_publish(id);
 	return r;
 }
 
@@ -145,36 +142,84 @@ void cm_listen_end(struct cm_id *id)
 
 /* ---- a port before rdma_listen() ---- */
 
+/* A listener that has the port of a bound id and refuses all requests, as nobody listens yet. */
+struct cm_reserved {
+	struct event_sink sink;
+	struct host *host;
+	struct ddp_id *ddp;
+	struct cm_reserved *next;
+};
+
+static void on_early_request(struct event_sink *sink, const struct ddp_cm_event *ev)
+{
+	const struct cm_reserved *r = CONTAINER(sink, struct cm_reserved, sink);
+
+	if (ev->type == DDP_CM_CONNECT_REQUEST)
+		host_drop_id(r->host, ev->id);
+}
+
+static void destroy_listener(struct host *h, struct ddp_id *ddp)
+{
+	pthread_mutex_lock(&h->event_lock);
+	ddp_destroy_id(ddp);
+	pthread_mutex_unlock(&h->event_lock);
+}
+
 void cm_listen_release(struct cm_id *id)
 {
-	if (!id->reserved)
-		return;
-	pthread_mutex_lock(&id->host->event_lock);
-	ddp_destroy_id(id->reserved);
+	struct cm_reserved *r;
+
+	while ((r = id->bound_port)) {
+		id->bound_port = r->next;
+		destroy_listener(r->host, r->ddp);
+		free(r);
+	}
+	if (id->reserved)
+		destroy_listener(id->host, id->reserved);
 	id->reserved = NULL;
-	pthread_mutex_unlock(&id->host->event_lock);
-	addr_set_port(&id->ibv.route.addr.src_storage, 0);
+}
+
+/* 0 or a negative errno value. */
+static int reserve_at(struct cm_id *id, struct host *h)
+{
+	struct sockaddr_storage at;
+	struct cm_reserved *res;
+	int r;
+
+	if (!cm_addr_to_listen(id, h, &at))
+		return 0;
+	res = calloc(1, sizeof(*res));
+	if (!res)
+		return -ENOMEM;
+	res->sink.event = on_early_request;
+	res->host = h;
+	r = ddp_create_id(host_ddp(h), &res->sink, &res->ddp);
+	if (r) {
+		free(res);
+		return r;
+	}
+	res->next = id->bound_port;
+	id->bound_port = res;
+	return listen_for_id(res->ddp, &at, 0);
 }
 
 int cm_listen_reserve(struct cm_id *id)
 {
-	int r = ddp_create_id(host_ddp(id->host), &id->end.sink, &id->reserved);
+	const unsigned n = addr_is_any(&id->src) ? host_count() : 0;
+	int r = n == 0 ? reserve_at(id, id->host) : 0;
 
-	if (r)
-		return r;
-	r = listen_own(id, id->reserved, 0);
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		r = reserve_at(id, host_at(i));
 	if (r)
 		cm_listen_release(id);
-	id->named_port = r == 0;
 	return r;
 }
 
 /* Reserves a port for an id that is bound to port 0: the program sends it to its peers. */
 static void reserve_port(struct cm_id *id)
 {
-	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;
-	bool passive = src->ss_family != AF_UNSPEC &&
-		       id->ibv.route.addr.dst_storage.ss_family == AF_UNSPEC;
+	struct sockaddr_storage *src = &id->src;
+	bool passive = src->ss_family != AF_UNSPEC && id->dst.ss_family == AF_UNSPEC;
 	int r;
 
 	if (!passive || id->reserved || cm_addr_any_host(id))
@@ -186,12 +231,14 @@ static void reserve_port(struct cm_id *id)
 	if (r) {
 		error_of_call("rdma_get_src_port", r);
 		cm_listen_release(id);
+		addr_set_port(src, 0);
 	}
+	cm_addr_publish(id);
 }
 
 __be16 rdma_get_src_port(struct rdma_cm_id *id)
 {
-	const struct sockaddr_storage *src = &id->route.addr.src_storage;
+	const struct sockaddr_storage *src = &cm_of(id)->src;
 
 	if (addr_port(src) == 0)
 		reserve_port(cm_of(id));

@@ -135,7 +135,7 @@ static void fill_path(struct cm_id *id, struct ibv_qp_attr *attr)
 		.port_num = 1,
 		.grh = {.hop_limit = HOP_LIMIT},
 	};
-	addr_gid(&id->ibv.route.addr.dst_storage, &attr->ah_attr.grh.dgid);
+	addr_gid(&id->dst, &attr->ah_attr.grh.dgid);
 	attr->path_mtu = IBV_MTU_4096;
 	attr->dest_qp_num = NO_NUMBER;
 	attr->rq_psn = 0;
