@@ -24,7 +24,7 @@ enum {
 	FIRST_WINDOW = 2 << 20,
 	LEAST_WINDOW = 8 * 65536,
 	DISTANT_US = MS, /* round trips from there on: as where the core paces */
-	PATIENCE = 32,   /* the part of a round trip that packets may wait */
+	PATIENCE = 20,   /* the part of a round trip that packets may wait */
 	MOST_PATIENCE_US = MS,
 };
 
