@@ -11,6 +11,8 @@ enum {
 	RANDOM_WAIT_US = 1000000,
 	RENO_ROUNDS = 63, /* or 62 or 63 rounds */
 	UP_MAX_ROUNDS = 30,
+	UP_FIRST = 64, /* packets that the first round of a probe adds, */
+	UP_PART = 32,  /* or this part of the window */
 	PLATEAU_ROUNDS = 2,
 	DOWN_ROUNDS = 10, /* drain the queue of a BDP */
 };
@@ -43,6 +45,11 @@ void sctp_bbr_start_down(struct sctp_bbr *b, uint64_t now_us)
 	b->state = SCTP_BBR_DOWN;
 }
 
+void sctp_bbr_probe_soon(struct sctp_bbr *b)
+{
+	b->probe_wait_us -= LEAST_WAIT_US;
+}
+
 void sctp_bbr_start_refill(struct sctp_bbr *b)
 {
 	sctp_bbr_reset_shortterm(b);
@@ -54,11 +61,13 @@ void sctp_bbr_start_refill(struct sctp_bbr *b)
 	b->state = SCTP_BBR_REFILL;
 }
 
-/* RaiseInflightLongtermSlope(). */
+/* RaiseInflightLongtermSlope(). Flows of any size grow alike, so that shares of a queue even out.
+ */
 static void raise_slope(struct sctp_cc *c)
 {
 	struct sctp_bbr *b = c->bbr;
-	uint32_t per_inc = c->cwnd >> b->up_rounds;
+	uint32_t first = max_u32(min_u32(c->cwnd / UP_PART / c->pmdcs, UP_FIRST), 1);
+	uint32_t per_inc = c->cwnd / first >> b->up_rounds;
 
 	b->up_rounds += b->up_rounds < UP_MAX_ROUNDS;
 	b->up_acked_per_inc = max_u32(per_inc, c->pmdcs);

@@ -7,6 +7,8 @@
 
 /* StartProbeBW_DOWN(), and with it a cycle. */
 void sctp_bbr_start_down(struct sctp_bbr *b, uint64_t now_us);
+/* The next probe follows within a second. Call it after sctp_bbr_start_down(). */
+void sctp_bbr_probe_soon(struct sctp_bbr *b);
 /* StartProbeBW_REFILL(). */
 void sctp_bbr_start_refill(struct sctp_bbr *b);
 /* IsInflightTooHigh(). */

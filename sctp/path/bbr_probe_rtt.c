@@ -16,6 +16,7 @@ static void leave_state(struct sctp_bbr *b, uint64_t now_us)
 	if (!b->full_bw_reached)
 		return;
 	sctp_bbr_start_down(b, now_us);
+	sctp_bbr_probe_soon(b);
 	b->state = SCTP_BBR_CRUISE; /* the queue is empty */
 }
 

@@ -98,6 +98,50 @@ Test(lab, long_runs_cost_little)
 	CHECK_ROWS(row, 1000);
 }
 
+/* The part of the second of two flows, 30 to 60 seconds after it began beside the first one. */
+static double late_share(const char *link, enum sctp_cc_algo algo, uint64_t seed)
+{
+	struct lab_config c = lab_config(lab_link_find(link));
+	uint64_t before[2], more[2];
+	struct lab *l;
+
+	c.flow[0].algo = c.flow[1].algo = algo;
+	c.flow[1].start_s = 5;
+	c.flows = 2;
+	c.seed = seed;
+	l = lab_new(&c);
+	lab_run(l, 35);
+	for (unsigned i = 0; i < 2; i++)
+		before[i] = l->flow[i].bytes;
+	lab_run(l, 65);
+	for (unsigned i = 0; i < 2; i++)
+		more[i] = l->flow[i].bytes - before[i];
+	lab_free(l);
+	return (double)more[1] / (double)(more[0] + more[1]);
+}
+
+static void check_share(const char *link, enum sctp_cc_algo algo)
+{
+	double sum = 0;
+
+	for (uint64_t seed = 1; seed <= 2; seed++)
+		sum += late_share(link, algo, seed);
+	cr_log_info("%s: %.3f", link, sum / 2);
+	cr_expect(sum / 2 >= 0.4 && sum / 2 <= 0.6, "%s: %.3f", link, sum / 2);
+}
+
+Test(lab, a_late_flow_with_cubic_gets_its_share)
+{
+	check_share("300m10", SCTP_CC_CUBIC);
+	check_share("300m100", SCTP_CC_CUBIC);
+}
+
+Test(lab, a_late_flow_with_bbr_gets_its_share)
+{
+	check_share("300m10", SCTP_CC_BBR);
+	check_share("300m100", SCTP_CC_BBR);
+}
+
 /* A user who always has more to send, and waits because enough is unsent, is not what limits the
  * rate: samples of the path count. */
 Test(lab, a_user_who_waits_for_room_does_not_limit_the_rate)
