@@ -102,7 +102,7 @@ static uint32_t key(const struct sctp_flow *f, uint32_t tag)
 /* Passes packets with this key. False: no room. */
 static bool put_peer(struct program *p, uint32_t k)
 {
-	if (p->n + 32 > LENGTH)
+	if (p->n + 32U > LENGTH)
 		return false;
 	put_insn(p, BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);
 	put_insn(p, BPF_RET | BPF_K, ALL, 0, 0);
