@@ -103,7 +103,9 @@ start killed && kill -KILL "$(pid_of killed)" && ends killed 137
 start second && kill -KILL "$(second_of second)" && ends second 137
 start command && kill -KILL "$(cat "$tmp/command.command")" && ends command 137
 start one-daemon
-kill -KILL "$(DDP_SOCKET=$(cut -d : -f 2 "$tmp/one-daemon.sockets") "$ddpctl" -j status | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p')"
+lost=$(DDP_SOCKET=$(cut -d : -f 2 "$tmp/one-daemon.sockets") "$ddpctl" -j status | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p')
+kill -KILL "$lost"
+eventually 10 gone "$lost" || fail 'a daemon cannot be killed'
 kill "$(pid_of one-daemon)"
 ends one-daemon 9
 grep -q 'the daemon of ddpsctp1 was ended by signal 9' "$tmp/one-daemon.log" || fail 'nothing is said of the killed daemon'

@@ -29,6 +29,10 @@ python() {
 python -W error::ResourceWarning "$top_srcdir/python/tests/test_ddpclient.py" -v >"$tmp/unittest.log" 2>&1 ||
 	fail "unittest: exit status $?"
 
+mkdir "$tmp/folder"
+export DDPSCTPD=$ddpsctpd DDP_TEST_FOLDER=$tmp/folder
+python "$top_srcdir/python/tests/test_testing.py" -v >"$tmp/testing.log" 2>&1 || fail "daemons for tests: exit status $?"
+
 kv=$top_srcdir/python/examples/kv.py
 port=$((10000 + $$ % 50000))
 server kv b env ${preload:+"LD_PRELOAD=$preload"} ASAN_OPTIONS=detect_leaks=0 DDP_SOCKET="$(socket_of b)" \

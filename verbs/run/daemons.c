@@ -21,7 +21,7 @@ enum { CONFIG_FD = 3, END_MS = 2000, STEP_MS = 1 };
 
 /* ---- start ---- */
 
-/* What happens is of no interest here, what fails is. */
+/* Only warnings and errors are of interest here. */
 static int make_files(struct daemons *d)
 {
 	static const char text[] = "log: {level: warning}\n";
@@ -179,6 +179,13 @@ void daemons_end(struct daemons *d)
 		close(d->each[i].line);
 	for (unsigned i = 0; i < d->n; i++)
 		end_one(&d->each[i]);
+}
+
+void daemons_check(struct daemons *d)
+{
+	for (unsigned i = 0; i < d->n; i++)
+		if (d->each[i].pid && waitpid(d->each[i].pid, &d->each[i].status, WNOHANG) > 0)
+			d->each[i].pid = 0;
 }
 
 void daemons_ended(void *daemons, pid_t pid, int status)

@@ -28,8 +28,11 @@ struct daemons {
 /* Starts n of them. 0; -1 after a message, and then daemons_end() ends those that run. */
 int daemons_start(struct daemons *d, unsigned n, const char *program);
 
-/* Ends all, and removes what a killed one left. */
+/* Ends all, and removes the folders of killed ones. */
 void daemons_end(struct daemons *d);
+
+/* Notes which have ended of themselves. */
+void daemons_check(struct daemons *d);
 
 /* Callbacks of descendants.h. */
 void daemons_ended(void *daemons, pid_t pid, int status);

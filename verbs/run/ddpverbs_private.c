@@ -2,7 +2,7 @@
 /*
  * ddpverbs-private DAEMON LIBRARY HOSTS COMMAND...: runs a command with daemons of its own. See
  * ddpverbs(1); ddpverbs checks the arguments. The first process waits for a second one, which
- * starts the daemons and the command: if either is killed, the other one ends all the rest.
+ * starts the daemons and the command: if either is killed, the other one ends the rest.
  */
 #include <errno.h>
 #include <signal.h>
@@ -89,6 +89,7 @@ static int run_all(struct daemons *d, pid_t parent, char **argv)
 		return CANNOT_START << 8;
 	status = descendants_wait(command, parent, daemons_ended, d);
 	descendants_end(getppid() == parent ? GRACE_MS : 0, daemons_has, d);
+	daemons_check(d);
 	report_failures(d);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is printed at the end of a command. */
+/* The words at the end of a command. */
 #ifndef VERBS_RUN_REPORT_H
 #define VERBS_RUN_REPORT_H
 
