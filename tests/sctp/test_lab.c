@@ -142,7 +142,7 @@ Test(lab, a_late_flow_with_bbr_gets_its_share)
 	check_share("300m100", SCTP_CC_BBR);
 }
 
-/* A user who always has more to send, and waits because enough is unsent, is not what limits the
+/* A user who always has more to send, and waits because enough is unsent, does not limit the
  * rate: samples of the path count. */
 Test(lab, a_user_who_waits_for_room_does_not_limit_the_rate)
 {
