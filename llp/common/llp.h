@@ -228,7 +228,7 @@ unsigned llp_fds(const struct llp *t, int ret_fds[LLP_MAX_FDS]);
 bool llp_input(struct llp *t, unsigned budget);
 
 /* How long packets may wait that arrive after those of the last llp_input(): a small part of the
- * round trip of these, at most a millisecond. 0: not at all, because some came over less than a
+ * round trip of these, at most a millisecond. 0: not at all, because some were from less than a
  * millisecond; or there were none, or the transport does not know. */
 uint32_t llp_patience_us(const struct llp *t);
 

@@ -13,7 +13,7 @@
 void sctp_send_heartbeat(struct sctp_path *p);
 /* The HEARTBEAT of a probe of the path MTU. */
 void sctp_put_probe(struct sctp_writer *w, const struct sctp_path *p, uint32_t size);
-/* Measures the round trip, once: no error if no answer comes. */
+/* Measures the round trip, once: no error without an answer. */
 void sctp_measure_rtt(struct sctp_path *p);
 void sctp_got_heartbeat(struct sctp_path *p, const struct sctp_chunk *c);
 void sctp_got_heartbeat_ack(struct sctp_path *p, const struct sctp_chunk *c);

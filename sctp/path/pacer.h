@@ -3,7 +3,7 @@
  * When the packets of a path leave: spread over a round trip instead of all at once when a SACK
  * arrives, because a queue on the way holds little. Packets leave in batches of at most 1 ms of the
  * rate, or one by one if that is less than a packet: a batch costs one turn of the caller. The next
- * batch leaves when the rate has caught up with this one. A caller who waited and comes late may
+ * batch leaves when the rate has caught up with this one. A caller who waited and is late may
  * send the packets that were due meanwhile as well, of at most another batch. Knows numbers only.
  *
  * So the bytes that leave in any time t are at most rate * (t + 2 ms) plus a packet.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# By hand: what a flow costs the processors: per cent of one that each daemon takes while Writes fill a link, and how often
+# By hand: the cost of a flow: per cent of a processor that each daemon takes while Writes fill a link, and how often
 # each is woken up a second. A flow udp is iperf3 that sends at the rate of the link, for comparison.
 # LINK: of net.sh. FLOWS: algorithms of user.congestion_control, udp. SECONDS_EACH, after two others. ROUNDS.
 # shellcheck source=net.sh
