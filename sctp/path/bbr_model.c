@@ -196,9 +196,10 @@ void sctp_bbr_reset_full_bw(struct sctp_bbr *b, uint64_t full_bw)
 	b->full_bw_now = false;
 }
 
+/* A round that a packet ends which overtook others may have no rate. */
 static void check_full_bw(struct sctp_bbr *b, const struct sctp_sample *s)
 {
-	if (b->full_bw_now || !b->round_start || s->app_limited)
+	if (b->full_bw_now || !b->round_start || s->app_limited || !s->rate)
 		return;
 	if (s->rate >= b->full_bw + b->full_bw / 4) {
 		sctp_bbr_reset_full_bw(b, s->rate);
