@@ -15,8 +15,8 @@ static uint64_t reduce_flight(const struct sctp_prr *p, uint32_t ssthresh)
 	return due > p->out ? due - p->out : 0;
 }
 
-/* Less than ssthresh is in flight: PRR-CRB, or PRR-SSRB if it is safe. What the last SACK admitted
- * and the pacer still holds back stays admitted. */
+/* Less than ssthresh is in flight: PRR-CRB, or PRR-SSRB if it is safe. Bytes that the last SACK
+ * admitted and the pacer still holds back stay admitted. */
 static uint64_t refill_flight(const struct sctp_prr *p, const struct sctp_prr_ack *a,
 			      uint32_t ssthresh, uint32_t pmdcs)
 {
