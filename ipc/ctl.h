@@ -271,6 +271,7 @@ struct ctl_limit {
 	uint32_t uid, pad;
 	char name[24];
 	uint64_t used, max;
+	uint64_t refused; /* requests for more */
 };
 
 /* The objects of a uid, and the payload that its queue pairs carried, those that are gone included.

@@ -141,6 +141,31 @@ static void check_daemon(struct doctor *d)
 		    d->status.draining ? "new sessions are refused" : "new sessions are accepted");
 }
 
+/* Programs do not always say why they fail. */
+static void check_limits(struct doctor *d)
+{
+	struct query_reply a;
+	bool any = false;
+
+	if (query_show(d->c->opts.socket, args_timeout_ms(d->c), CTL_LIMIT, &a) != CTL_EXIT_OK)
+		return;
+	for (size_t i = 0; i < a.n; i++) {
+		const struct ctl_limit *l = &a.recs[i].limit;
+
+		if (l->refused == 0)
+			continue;
+		any = true;
+		add_finding(d, "limits",
+			    "ddpctl limit set KEY VALUE, and the same in ddpsctpd.yaml",
+			    "%" PRIu64 " requests of uid %" PRIu32
+			    " were refused by %.23s: %" PRIu64 " of %" PRIu64 " are in use",
+			    l->refused, l->uid, l->name, l->used, l->max);
+	}
+	if (!any)
+		add_finding(d, "limits", NULL, "no request was refused");
+	free(a.recs);
+}
+
 /* ---- addresses ---- */
 
 static bool is_loopback(const struct sockaddr_storage *a)
@@ -443,6 +468,8 @@ enum ctl_exit doctor_run(struct ddpctl *c, int n, char **args)
 	check_daemon(&d);
 	if (d.has_status)
 		check_addresses(&d, n > 0 && !is_name_of_loopback(args[0]));
+	if (d.has_status)
+		check_limits(&d);
 	if (d.has_status)
 		check_devices(&d);
 	check_kernel(&d);

@@ -269,10 +269,8 @@ static const struct field turn_fields[] = {
 };
 
 static const struct field limit_fields[] = {
-	F(limit, uid, UID, BASIC),
-	F(limit, name, STRING, BASIC),
-	F(limit, used, NUM, BASIC),
-	F(limit, max, NUM, BASIC),
+	F(limit, uid, UID, BASIC), F(limit, name, STRING, BASIC), F(limit, used, NUM, BASIC),
+	F(limit, max, NUM, BASIC), F(limit, refused, NUM, BASIC),
 };
 
 #define OBJECT(name, number, id, help)                                                             \

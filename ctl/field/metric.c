@@ -97,6 +97,7 @@ static const struct metric metrics[] = {
 	GAUGE("mr", "len", "mr_length_bytes", "bytes", 1, "Length of the memory region."),
 	GAUGE("limit", "used", "limit_used", "", 1, "Amount of the resource that the user has."),
 	GAUGE("limit", "max", "limit_max", "", 1, "Amount of the resource that the user may have."),
+	COUNTER("limit", "refused", "limit_refused", "", "Requests that the limit refused."),
 	GAUGE("user", "mr_bytes", "user_mr_bytes", "bytes", 1, "Registered memory."),
 	COUNTER("user", "tx_msgs", "user_tx_msgs", "", "Messages sent by the user's programs."),
 	COUNTER("user", "rx_msgs", "user_rx_msgs", "", "Messages received by the user's programs."),

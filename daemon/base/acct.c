@@ -25,7 +25,7 @@ struct acct_user {
 	struct acct *acct;
 	uid_t uid;
 	uint64_t charges; /* that point here, including those of 0 */
-	uint64_t used[ACCT_KINDS];
+	uint64_t used[ACCT_KINDS], refused[ACCT_KINDS];
 	struct acct_traffic carried; /* by queue pairs that are gone */
 };
 
@@ -140,6 +140,20 @@ static struct acct_user *find_or_add(struct acct *a, uid_t uid)
 	return u;
 }
 
+/* A uid without any charge is not counted. */
+static void count_refusal(struct acct_user *u, enum acct_kind kind)
+{
+	if (u)
+		u->refused[kind]++;
+}
+
+uint64_t acct_refused(const struct acct *a, uid_t uid, enum acct_kind kind)
+{
+	const struct acct_user *u = find_user(a, uid);
+
+	return u ? u->refused[kind] : 0;
+}
+
 static void explain_limit(uid_t uid, enum acct_kind kind, uint64_t used, uint64_t max,
 			  uint64_t amount, char *ret_reason, size_t len)
 {
@@ -157,6 +171,7 @@ int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 	uint64_t used = acct_used(a, uid, kind), max = acct_limit(a, uid, kind);
 
 	if (!checked_range(used, amount, max)) {
+		count_refusal(find_user(a, uid), kind);
 		explain_limit(uid, kind, used, max, amount, ret_reason, reason_len);
 		return ACCT_E_LIMIT;
 	}
@@ -183,6 +198,7 @@ int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *re
 	uint64_t others = u->used[c->kind] - c->amount, max = acct_limit(a, u->uid, c->kind);
 
 	if (amount > c->amount && !checked_range(others, amount, max)) {
+		count_refusal(u, c->kind);
 		explain_limit(u->uid, c->kind, others, max, amount, ret_reason, reason_len);
 		return ACCT_E_LIMIT;
 	}

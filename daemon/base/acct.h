@@ -89,7 +89,8 @@ struct acct *acct_free(struct acct *a);
 int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 		struct acct_charge *ret, char *ret_reason, size_t reason_len);
 
-/* The same whatever the limit, for what the number of objects bounds. Returns 0 or -ENOMEM. */
+/* The same whatever the limit, for memory that the number of objects bounds. Returns 0 or -ENOMEM.
+ */
 int acct_charge_granted(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 			struct acct_charge *ret);
 
@@ -108,6 +109,9 @@ uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind);
 
 /* How much the uid may have. Only ACCT_MAPS differs between uids. */
 uint64_t acct_limit(const struct acct *a, uid_t uid, enum acct_kind kind);
+
+/* How often it was refused more of that, while it had anything. */
+uint64_t acct_refused(const struct acct *a, uid_t uid, enum acct_kind kind);
 
 /* A queue pair ends: adds its traffic to the sum of the charge's uid. */
 void acct_add_traffic(const struct acct_charge *c, struct acct_traffic carried);

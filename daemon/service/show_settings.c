@@ -71,6 +71,7 @@ static void show_limit(struct show *s, uid_t uid, enum acct_kind kind)
 	show_string(r->name, sizeof(r->name), dot ? dot + 1 : key);
 	r->used = acct_used(s->d->acct, uid, kind);
 	r->max = acct_limit(s->d->acct, uid, kind);
+	r->refused = acct_refused(s->d->acct, uid, kind);
 	show_send(s);
 }
 

@@ -103,7 +103,7 @@ source_of() { ctl a -o config "$1" | sed -n 's/.* value \(.*\) source \(.*\)/\1 
 [ "$(source_of limits.mrs)" = '16384 default' ] || fail "config: $(source_of limits.mrs)"
 source_of listen | grep -q "a.yaml:1\$" || fail "config: $(source_of listen)"
 ctl a limit set mrs 50 && [ "$(source_of limits.mrs)" = '50 ddpctl' ] || fail "limit set: $(source_of limits.mrs)"
-[ "$(ctl a -o limit uid "$(id -u)" name mrs)" = "limit uid $(id -u) name mrs used 0 max 50" ] || fail 'limit'
+[ "$(ctl a -o limit uid "$(id -u)" name mrs)" = "limit uid $(id -u) name mrs used 0 max 50 refused 0" ] || fail 'limit'
 refuses() { # STATUS WORDS COMMAND...
 	local status=$1 words=$2
 	shift 2

@@ -138,12 +138,22 @@ int error_probed(const char *call, const char *why, int err)
 	return err;
 }
 
+/* Nobody probes the limits of a user, and programs that retry for ever would not tell. The
+ * sentences differ in numbers: one of each call is enough. */
+static void error_limit(const char *call, const char *reason)
+{
+	if (is_new(call, "limit"))
+		fprintf(stderr, "ddpverbs: %s: %s\n", call, reason);
+}
+
 int error_of_call(const char *call, int ret)
 {
 	if (ret == -ECHILD)
 		error_once(call, ERROR_PARENTS_OBJECT);
 	else if (debug())
 		fprintf(stderr, "ddpverbs: %s: %s\n", call, ddp_last_reason());
+	else if (ret == -EDQUOT)
+		error_limit(call, ddp_last_reason());
 	else if (ret != -EAGAIN)
 		note_reason(call, ddp_last_reason());
 	errno = -ret;

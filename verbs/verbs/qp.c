@@ -49,18 +49,6 @@ static uint32_t hold_for(const struct ibv_qp_init_attr *a)
 	return a->cap.max_recv_wr * HOLD_RECV;
 }
 
-/* With a smaller hold if limits.memory allows no larger one. 0 or a negative errno value. */
-static int create_ddp(struct ddp_id *id, struct ibv_pd *pd, struct ddp_qp_init *init,
-		      struct ddp_qp **ret)
-{
-	int r = ddp_create_qp(id, pd_ddp(pd), init, ret);
-
-	if (r != -EDQUOT || init->hold_bytes == HOLD_MIN)
-		return r;
-	init->hold_bytes = HOLD_MIN;
-	return ddp_create_qp(id, pd_ddp(pd), init, ret);
-}
-
 static void fill_init(const struct ibv_qp_init_attr *a, struct ddp_qp_init *ret)
 {
 	*ret = (struct ddp_qp_init){
@@ -169,7 +157,7 @@ static int create_on(struct qp *qp, struct session_end *e, struct ibv_pd *pd,
 	int r;
 
 	fill_init(attr, &qp->ddp_init);
-	r = create_ddp(e->id, pd, &qp->ddp_init, &qp->ddp);
+	r = ddp_create_qp(e->id, pd_ddp(pd), &qp->ddp_init, &qp->ddp);
 	if (r)
 		return r;
 	qp->init = *attr;
@@ -373,7 +361,7 @@ int qp_renew(struct qp *qp)
 
 	if (r)
 		return error_of_call("ibv_modify_qp", r);
-	r = create_ddp(id, qp->ibv.pd, &qp->ddp_init, &ddp);
+	r = ddp_create_qp(id, pd_ddp(qp->ibv.pd), &qp->ddp_init, &ddp);
 	if (r) {
 		ddp_destroy_id(id);
 		return error_of_call("ibv_modify_qp", r);

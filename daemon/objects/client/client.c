@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/base/limits.h"
+#include "daemon/base/log.h"
 #include "util/minmax.h"
 
 static uint32_t table_size(const struct config_limits *l, enum acct_kind kind)
@@ -66,6 +67,14 @@ void client_leave(struct client *c)
 
 /* ---- charges ---- */
 
+/* The program may not tell its user. */
+static int refuse_limit(struct client *c, const char *reason, struct reply *rep)
+{
+	log_limited(&c->worker->client_log, c->worker->now_ms, LOG_LEVEL_INFO,
+		    "client %u (%s, pid %d): refused: %s", c->id, c->comm, (int)c->pid, reason);
+	return reply_refuse(rep, EDQUOT, "%s", reason);
+}
+
 int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct acct_charge *ret,
 		  struct reply *rep)
 {
@@ -73,7 +82,7 @@ int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct
 	int r = acct_charge(c->daemon->acct, c->uid, kind, amount, ret, reason, sizeof(reason));
 
 	if (r > 0)
-		return reply_refuse(rep, EDQUOT, "%s", reason);
+		return refuse_limit(c, reason, rep);
 	return r < 0 ? reply_refuse(rep, -r, "out of memory") : 0;
 }
 
@@ -82,7 +91,7 @@ int client_change(struct client *c, struct acct_charge *charge, uint64_t amount,
 	char reason[ACCT_REASON_MAX];
 
 	if (acct_change(c->daemon->acct, charge, amount, reason, sizeof(reason)))
-		return reply_refuse(rep, EDQUOT, "%s", reason);
+		return refuse_limit(c, reason, rep);
 	return 0;
 }
 
@@ -107,7 +116,7 @@ int client_reserve_events(struct client *c, unsigned n, struct reply *rep)
 	int r = outq_reserve(&c->io.events, n, reason, sizeof(reason));
 
 	if (r > 0)
-		return reply_refuse(rep, EDQUOT, "%s", reason);
+		return refuse_limit(c, reason, rep);
 	return r < 0 ? reply_refuse(rep, -r, "out of memory") : 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The hold of a queue pair: memory for messages that wait for a receive or for their turn. Most
- * holds are never used. So at first a hold is only mapped; what messages use of it is charged when
- * they wait, to the pool of the user (limits.held), and given back after a while without messages.
+ * holds are never used. So at first a hold is only mapped; the part that messages use is charged
+ * when they wait, to the pool of the user (limits.held), and given back after a while without
+ * messages.
  */
 #ifndef DAEMON_OBJECTS_QP_HOLD_H
 #define DAEMON_OBJECTS_QP_HOLD_H
