@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* From now on signals are blocked, orphans come here, and the parent's end is a signal. parent: 0
- * for a process that does not depend on it. False: the parent has ended already. */
+/* From now on signals are blocked, orphans are children of this process, and the parent's end is a
+ * signal. parent: 0 for a process that does not depend on it. False: the parent has ended already.
+ */
 bool descendants_adopt(pid_t parent);
 
 /* Undoes the blocking, for a program that a child executes. */
