@@ -255,8 +255,8 @@ static void expect_ports(struct rdma_cm_id *id, __be16 src, __be16 dst)
 	VERB(id->route.addr.src_sin.sin_port == src && id->route.addr.dst_sin.sin_port == dst);
 }
 
-/* An id that connects has a port from its resolution on; what the program writes over the addresses
- * has no effect. */
+/* An id that connects has a port from its resolution on, and the program may overwrite its copies
+ * of the addresses. */
 static void ids_have_addresses(void)
 {
 	struct rdma_cm_id *l = listener_at(&addr[0]);

@@ -264,8 +264,8 @@ static uint16_t next_port(struct host *h)
 	return (uint16_t)(FIRST + n % COUNT);
 }
 
-/* The event is queued at once: the daemon resolves when it connects. As in the kernel, what no
- * device can reach is an event; a wrong address and a missing way are errors of the call. */
+/* The event is queued at once: the daemon resolves when it connects. As in the kernel, an address
+ * that no device can reach is an event; wrong addresses and missing ways are errors of the call. */
 int rdma_resolve_addr(struct rdma_cm_id *ibv, struct sockaddr *src, struct sockaddr *dst,
 		      int timeout_ms)
 {

@@ -8,7 +8,7 @@
 
 #include "verbs/cm/cm_id.h"
 
-/* Shows the program the addresses of the id. What it writes there has no effect. */
+/* Shows the program copies of the addresses of the id. */
 void cm_addr_publish(struct cm_id *id);
 
 /* True if the program chose the local address of the id. */
