@@ -16,7 +16,7 @@ void reload_begin(void);
 /*
  * Applies the values that may change and logs a line for each key. Keys that need a restart keep
  * their value, with a warning. Reports the result to the service manager. cfg NULL: the file was
- * refused, its reason has been logged, and nothing changes.
+ * refused, its reason has been logged, and all stays as it was.
  */
 void reload_end(struct daemon *d, const struct config *cfg);
 

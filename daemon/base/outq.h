@@ -42,7 +42,7 @@ struct outq {
 
 	unsigned places;      /* that objects have reserved */
 	uint64_t bytes, free; /* of places and other waiting records; those that are not charged */
-	struct acct *acct;    /* NULL: nothing is charged */
+	struct acct *acct;    /* NULL: without charges */
 	uid_t uid;
 	struct acct_charge charge;
 };
