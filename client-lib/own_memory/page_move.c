@@ -183,25 +183,25 @@ static int move_out(const struct page_move *m, void *addr, size_t len, int prot,
 	return r;
 }
 
+/*
+ * From the end: the search for a hole behind the data of a chunk then finds the pages that were
+ * just freed. The other way it would look at all data that is left, for each chunk.
+ */
 int page_move_out(const struct page_move *m, const struct maps_area *area, void *spare)
 {
-	uint64_t offset = area->offset;
-	char *fresh = spare;
-	int r = 0;
+	for (size_t left = area->end - area->start; left > 0;) {
+		const size_t n = left < CHUNK ? left : CHUNK, to = left - n;
+		void *at = (void *)(area->start + to);
+		const uint64_t offset = area->offset + to;
+		int r = m->freeze ? move_out(m, at, n, area->prot, offset, (char *)spare + to)
+				  : move_out_alone(m, at, n, area->prot, offset);
 
-	for (uintptr_t at = area->start, n; at < area->end; at += n, offset += n) {
-		n = area->end - at < CHUNK ? area->end - at : CHUNK;
-		if (!m->freeze)
-			r = move_out_alone(m, (void *)at, n, area->prot, offset);
-		else
-			r = move_out(m, (void *)at, n, area->prot, offset, fresh);
-		if (r && fresh)
-			munmap(fresh, area->end - at);
+		if (r && spare)
+			munmap(spare, left);
 		if (r)
 			return r;
-		if (fresh)
-			fresh += n;
 		sparse_punch(m->file, offset, offset + n);
+		left = to;
 	}
 	return 0;
 }

@@ -31,7 +31,7 @@ int page_move_in(const struct page_move *m, const struct maps_area *area, uint64
  * Moves pages of the file back to private memory, and frees them in the file. With `freeze`, spare
  * points to untouched private pages of the same length, which are moved to the address; on failure
  * the remaining ones are unmapped. Without `freeze` it is NULL. Returns 0, or a negative errno
- * value after which the first pages may have moved.
+ * value after which the last pages may have moved.
  */
 int page_move_out(const struct page_move *m, const struct maps_area *area, void *spare);
 
