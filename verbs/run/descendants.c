@@ -12,7 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STEP_MS = 5 };
+/* A daemon that ends by SIGTERM removes its folder last: another SIGTERM could hit it before that.
+ */
+enum { STEP_MS = 5, AGAIN_MS = 500 };
 
 static sigset_t old_mask;
 
@@ -143,7 +145,8 @@ void descendants_end(unsigned grace_ms, bool (*keep)(void *user, pid_t pid), voi
 	for (unsigned ms = 0; any_left(keep, user); ms += STEP_MS) {
 		if (ms >= grace_ms)
 			signo = SIGKILL;
-		signal_children(signo, keep, user);
+		if (signo == SIGKILL || ms % AGAIN_MS == 0)
+			signal_children(signo, keep, user);
 		nanosleep(&step, NULL);
 	}
 }
