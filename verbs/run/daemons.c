@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "verbs/run/descendants.h"
@@ -158,13 +158,12 @@ static int remove_leftover(const char *path, const struct stat *st, int type, st
 
 static void end_one(struct daemon_process *p)
 {
-	const struct timespec step = {0, STEP_MS * 1000000L};
 	char *slash;
 
 	for (unsigned ms = 0; p->pid && waitpid(p->pid, NULL, WNOHANG) == 0; ms += STEP_MS) {
 		if (ms >= END_MS)
 			kill(p->pid, SIGKILL);
-		nanosleep(&step, NULL);
+		poll(NULL, 0, STEP_MS);
 	}
 	slash = strrchr(p->socket, '/');
 	if (!slash)

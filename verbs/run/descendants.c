@@ -2,6 +2,7 @@
 #include "verbs/run/descendants.h"
 
 #include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A daemon that ends by SIGTERM removes its folder last: another SIGTERM could hit it before that.
@@ -139,7 +139,6 @@ static bool any_left(bool (*keep)(void *user, pid_t pid), void *user)
 
 void descendants_end(unsigned grace_ms, bool (*keep)(void *user, pid_t pid), void *user)
 {
-	const struct timespec step = {0, STEP_MS * 1000000L};
 	int signo = SIGTERM;
 
 	for (unsigned ms = 0; any_left(keep, user); ms += STEP_MS) {
@@ -147,7 +146,7 @@ void descendants_end(unsigned grace_ms, bool (*keep)(void *user, pid_t pid), voi
 			signo = SIGKILL;
 		if (signo == SIGKILL || ms % AGAIN_MS == 0)
 			signal_children(signo, keep, user);
-		nanosleep(&step, NULL);
+		poll(NULL, 0, STEP_MS);
 	}
 }
 
