@@ -248,6 +248,8 @@ int main(int argc, char **argv)
 	}
 	log_set_level((enum log_level)cfg.log.level);
 	raise_descriptors();
+	if (o->private)
+		signal(SIGTERM, SIG_IGN); /* outside of the loop: the folder is removed last */
 	if (o->private && !o->socket && use_folder(&s, &cfg, &origin))
 		return EXIT_FAILURE;
 	status = run_daemon(&s, &cfg, &origin);
