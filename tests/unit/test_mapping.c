@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon/base/log.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/memory/mapping.h"
 
@@ -15,12 +16,15 @@ enum { PAGE = 4096, UID = 1000 };
 
 static struct config_limits limits;
 static struct daemon d;
-static struct client one = {.daemon = &d, .uid = UID}, other = {.daemon = &d, .uid = UID};
+static struct worker w;
+static struct client one = {.daemon = &d, .worker = &w, .uid = UID};
+static struct client other = {.daemon = &d, .worker = &w, .uid = UID};
 static struct reply rep;
 
 static void start(void)
 {
 	cr_assert_eq(acct_new(&limits, &d.acct), 0);
+	log_limit_init(&w.client_log, &w.timers, "clients");
 }
 
 /* Every mapping must have been dropped. */
