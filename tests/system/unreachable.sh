@@ -30,7 +30,7 @@ fails_with() {
 
 ping="$ddping --socket $(socket_of a) -c 1"
 # shellcheck disable=SC2086
-fails_with "$(address 2)" 'reach|answer|nothing listens|timed out' -- $ping "$(address 2)"
+fails_with "$(address 2)" 'reach|answer|nothing listens|refuses|timed out' -- $ping "$(address 2)"
 # shellcheck disable=SC2086
 fails_with "$(address 2)" 'transport (kernel|user)' 'ddpctl status' -- $ping "$(address 2)"
 # shellcheck disable=SC2086

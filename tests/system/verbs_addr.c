@@ -232,19 +232,36 @@ static void taken_ports(void)
 	puts("a bound port is taken, also that of a wildcard");
 }
 
-/* Nobody listens at a port that is only bound. */
-static void bound_ports_refuse(void)
+/* Requests to a port that is only bound wait for the program, which may be about to listen. */
+static void bound_ports_wait(void)
 {
-	struct rdma_cm_id *l = new_id(), *c = new_id();
+	struct rdma_event_channel *own = rdma_create_event_channel();
+	struct rdma_cm_id *l, *c = new_id();
+	struct end e = {.id = c};
+	struct rdma_cm_event *ev;
 	struct sockaddr_storage a;
 
+	VERB(own && rdma_create_id(own, &l, NULL, RDMA_PS_TCP) == 0);
 	VERB(bind_at(l, "0.0.0.0", htons(NOBODY)) == 0);
 	parse("FIRST", &a);
 	VERB(rdma_resolve_addr(c, NULL, (struct sockaddr *)&a, 1000) == 0);
 	VERB(strcmp(next_event(clients), "ADDR_RESOLVED") == 0);
-	VERB(strcmp(ask_connect(c), "REJECTED") == 0);
+	VERB(rdma_resolve_route(c, 1000) == 0);
+	VERB(strcmp(next_event(clients), "ROUTE_RESOLVED") == 0);
+	end_objects(&e);
+	make_qp(&e);
+	VERB(rdma_connect(c, NULL) == 0);
+	VERB(rdma_listen(l, 4) == 0 && rdma_get_cm_event(own, &ev) == 0);
+	VERB(ev->event == RDMA_CM_EVENT_CONNECT_REQUEST && ev->listen_id == l);
+	VERB(rdma_reject(ev->id, NULL, 0) == 0 && rdma_destroy_id(ev->id) == 0);
+	VERB(rdma_ack_cm_event(ev) == 0);
+	VERB(strcmp(next_event(clients), "REJECTED") == 0);
+	VERB(rdma_listen(l, 4) && errno == EINVAL);
+	rdma_destroy_qp(c);
+	end_free(&e);
 	VERB(rdma_destroy_id(c) == 0 && rdma_destroy_id(l) == 0);
-	puts("a bound port refuses until there is a listener");
+	rdma_destroy_event_channel(own);
+	puts("requests to a bound port wait for rdma_listen()");
 }
 
 /* ---- addresses of ids ---- */
@@ -292,7 +309,7 @@ int main(int argc, char **argv)
 	cm_rig_open(argc, argv);
 	each_address();
 	taken_ports();
-	bound_ports_refuse();
+	bound_ports_wait();
 	ids_have_addresses();
 	return 0;
 }

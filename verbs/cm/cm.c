@@ -43,6 +43,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **ret, 
 		return cm_fail(ENOMEM);
 	}
 	id->end.sink.event = on_session_event;
+	id->on_request = on_session_request;
 	id->end.lost_qp = on_lost_qp;
 	id->sync = id->own_channel = own != NULL;
 	*ret = &id->ibv;
@@ -219,9 +220,11 @@ int rdma_listen(struct rdma_cm_id *ibv, int backlog)
 	struct cm_id *id = cm_of(ibv);
 	int r;
 
+	if (id->listening)
+		return cm_fail(EINVAL);
 	if (cm_addr_any_host(id))
 		return -1;
-	r = cm_listen_start(id, backlog, on_session_request);
+	r = cm_listen_start(id, backlog);
 	if (r)
 		return cm_fail(error_of_call("rdma_listen", r));
 	id->listening = true;

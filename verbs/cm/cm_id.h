@@ -12,7 +12,12 @@
 #include "verbs/verbs/session_end.h"
 
 struct cm_also;
-struct cm_reserved;
+struct cm_id;
+
+/* The receiver of session requests. listener: the id of the program; host: the daemon of the
+ * request; context: context_of_cm(host). */
+typedef void (*cm_listen_request)(struct cm_id *listener, struct host *host,
+				  struct ibv_context *context, const struct ddp_cm_event *ev);
 
 /* The rsockets of librdmacm read members of its ids after the public ones: a pointer to a device,
  * which begins with the length of queues, and whether they may wait for events. */
@@ -34,7 +39,6 @@ struct cm_id {
 	struct session_end end;
 	struct sockaddr_storage src, dst; /* cm_addr_publish() copies them to ibv.route */
 	struct ddp_id *reserved;          /* holds a port that the daemon chose; NULL: none */
-	struct cm_reserved *bound_port;   /* hold the port that the program named */
 	bool bound;                       /* by the program, to an address or a port */
 	bool reuses;      /* RDMA_OPTION_ID_REUSEADDR: it does not reserve its port */
 	bool sync;        /* calls wait for their event */
@@ -51,10 +55,11 @@ struct cm_id {
 	uint8_t depth;     /* of outgoing Reads, as resources */
 	uint8_t retry_count, rnr_retry_count, ack_timeout; /* for ibv_query_qp() */
 	struct ibv_sa_path_rec path;
-	struct cm_also *also; /* listeners at more daemons: see cm_listen.h */
-	bool joined;          /* a session was asked for; guarded by event_lock */
-	bool by_number;       /* the queue pair is the one that struct rdma_conn_param named */
-	unsigned unacked;     /* events that the program holds; guarded as the queues are */
+	struct cm_also *also; /* listeners besides `end`: see cm_listen.h */
+	cm_listen_request on_request;
+	bool joined;      /* a session was asked for; guarded by event_lock */
+	bool by_number;   /* the queue pair is the one that struct rdma_conn_param named */
+	unsigned unacked; /* events that the program holds; guarded as the queues are */
 };
 
 static inline struct cm_id *cm_of(struct rdma_cm_id *id)

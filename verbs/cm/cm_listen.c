@@ -9,14 +9,13 @@
 #include "verbs/cm/cm_addr.h"
 #include "verbs/verbs/context.h"
 
-/* A listener at one more daemon. */
+/* A listener besides id->end: at one more daemon, or of a bound port. */
 struct cm_also {
 	struct event_sink sink;
 	struct cm_id *id;
 	struct host *host;
 	struct ibv_context *context;
 	struct ddp_id *ddp;
-	cm_listen_request on_request;
 	struct cm_also *next;
 };
 
@@ -67,7 +66,7 @@ static void on_also_event(struct event_sink *sink, const struct ddp_cm_event *ev
 	struct cm_also *a = CONTAINER(sink, struct cm_also, sink);
 
 	if (ev->type == DDP_CM_CONNECT_REQUEST)
-		a->on_request(a->id, a->host, a->context, ev);
+		a->id->on_request(a->id, a->host, a->context, ev);
 }
 
 static int open_also(struct cm_also *a, const struct sockaddr_storage *at, int backlog)
@@ -86,7 +85,7 @@ static int open_also(struct cm_also *a, const struct sockaddr_storage *at, int b
 	return r;
 }
 
-static int add_host(struct cm_id *id, struct host *h, int backlog, cm_listen_request on_request)
+static int add_host(struct cm_id *id, struct host *h, int backlog)
 {
 	struct sockaddr_storage at;
 	struct cm_also *a;
@@ -101,7 +100,6 @@ static int add_host(struct cm_id *id, struct host *h, int backlog, cm_listen_req
 		.sink.event = on_also_event,
 		.id = id,
 		.host = h,
-		.on_request = on_request,
 		.next = id->also,
 	};
 	r = open_also(a, &at, backlog);
@@ -112,14 +110,16 @@ static int add_host(struct cm_id *id, struct host *h, int backlog, cm_listen_req
 	return r;
 }
 
-int cm_listen_start(struct cm_id *id, int backlog, cm_listen_request on_request)
+/* A bound id has its listeners: another one would lose the requests that wait for them. */
+int cm_listen_start(struct cm_id *id, int backlog)
 {
-	const unsigned n = addr_is_any(&id->src) ? host_count() : 0;
-	int r = listen_first(id, backlog);
+	const bool bound = id->also;
+	const unsigned n = addr_is_any(&id->src) && !bound ? host_count() : 0;
+	int r = bound ? 0 : listen_first(id, backlog);
 
 	for (unsigned i = 0; r == 0 && i < n; i++)
 		if (host_at(i) != id->host)
-			r = add_host(id, host_at(i), backlog, on_request);
+			r = add_host(id, host_at(i), backlog);
 	if (r)
 		cm_listen_end(id);
 	cm_addr_publish(id);
@@ -142,76 +142,27 @@ void cm_listen_end(struct cm_id *id)
 
 /* ---- a port before rdma_listen() ---- */
 
-/* A listener that has the port of a bound id and refuses all requests, as nobody listens yet. */
-struct cm_reserved {
-	struct event_sink sink;
-	struct host *host;
-	struct ddp_id *ddp;
-	struct cm_reserved *next;
-};
-
-static void on_early_request(struct event_sink *sink, const struct ddp_cm_event *ev)
-{
-	const struct cm_reserved *r = CONTAINER(sink, struct cm_reserved, sink);
-
-	if (ev->type == DDP_CM_CONNECT_REQUEST)
-		host_drop_id(r->host, ev->id);
-}
-
-static void destroy_listener(struct host *h, struct ddp_id *ddp)
-{
-	pthread_mutex_lock(&h->event_lock);
-	ddp_destroy_id(ddp);
-	pthread_mutex_unlock(&h->event_lock);
-}
-
 void cm_listen_release(struct cm_id *id)
 {
-	struct cm_reserved *r;
-
-	while ((r = id->bound_port)) {
-		id->bound_port = r->next;
-		destroy_listener(r->host, r->ddp);
-		free(r);
-	}
-	if (id->reserved)
-		destroy_listener(id->host, id->reserved);
+	if (!id->listening)
+		cm_listen_end(id);
+	if (!id->reserved)
+		return;
+	pthread_mutex_lock(&id->host->event_lock);
+	ddp_destroy_id(id->reserved);
 	id->reserved = NULL;
-}
-
-/* 0 or a negative errno value. */
-static int reserve_at(struct cm_id *id, struct host *h)
-{
-	struct sockaddr_storage at;
-	struct cm_reserved *res;
-	int r;
-
-	if (!cm_addr_to_listen(id, h, &at))
-		return 0;
-	res = calloc(1, sizeof(*res));
-	if (!res)
-		return -ENOMEM;
-	res->sink.event = on_early_request;
-	res->host = h;
-	r = ddp_create_id(host_ddp(h), &res->sink, &res->ddp);
-	if (r) {
-		free(res);
-		return r;
-	}
-	res->next = id->bound_port;
-	id->bound_port = res;
-	return listen_for_id(res->ddp, &at, 0);
+	pthread_mutex_unlock(&id->host->event_lock);
 }
 
 int cm_listen_reserve(struct cm_id *id)
 {
 	const unsigned n = addr_is_any(&id->src) ? host_count() : 0;
-	int r = n == 0 ? reserve_at(id, id->host) : 0;
+	int r = n == 0 ? add_host(id, id->host, 0) : 0;
 
 	for (unsigned i = 0; r == 0 && i < n; i++)
-		r = reserve_at(id, host_at(i));
+		r = add_host(id, host_at(i), 0);
 	if (r)
-		cm_listen_release(id);
+		cm_listen_end(id);
 	return r;
 }
 
