@@ -220,8 +220,6 @@ int rdma_listen(struct rdma_cm_id *ibv, int backlog)
 	struct cm_id *id = cm_of(ibv);
 	int r;
 
-	if (id->listening)
-		return cm_fail(EINVAL);
 	if (cm_addr_any_host(id))
 		return -1;
 	r = cm_listen_start(id, backlog);

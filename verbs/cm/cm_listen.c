@@ -110,17 +110,26 @@ static int add_host(struct cm_id *id, struct host *h, int backlog)
 	return r;
 }
 
-/* A bound id has its listeners: another one would lose the requests that wait for them. */
+/* A bound id has its listeners: another one would lose the requests that wait for them. They are of
+ * no use in a child of fork(). */
+static int listen_bound(const struct cm_id *id)
+{
+	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
+	int r = ddp_query_id(id->also->ddp, &attr);
+
+	return r == 0 && id->listening ? -EINVAL : r;
+}
+
 int cm_listen_start(struct cm_id *id, int backlog)
 {
 	const bool bound = id->also;
 	const unsigned n = addr_is_any(&id->src) && !bound ? host_count() : 0;
-	int r = bound ? 0 : listen_first(id, backlog);
+	int r = bound ? listen_bound(id) : listen_first(id, backlog);
 
 	for (unsigned i = 0; r == 0 && i < n; i++)
 		if (host_at(i) != id->host)
 			r = add_host(id, host_at(i), backlog);
-	if (r)
+	if (r && !bound)
 		cm_listen_end(id);
 	cm_addr_publish(id);
 	return r;
