@@ -3,6 +3,7 @@
 #include "tests/kernel/rig.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,17 @@ static uint64_t chunks_sent(const struct rig_side *s)
 
 	CHECK(getsockopt(fd, SOL_SCTP, SCTP_GET_ASSOC_STATS, &st, &len) == 0);
 	return st.sas_ouodchunks + st.sas_oodchunks;
+}
+
+/* Until the peer's kernel has acknowledged all, which nobody has read yet. */
+static void await_arrival(const struct rig_side *s)
+{
+	struct llp_info info;
+
+	do {
+		poll(NULL, 0, 1);
+		llp_info(s->c, &info);
+	} while (info.unacked > 0);
 }
 
 static void streams_are_equal_both_ways(void)
@@ -119,12 +131,13 @@ static void batches(void)
 	llp_stats(a, &after);
 	CHECK(after.tx_batches - before.tx_batches == 10);
 	CHECK(after.tx_bytes - before.tx_bytes == 64000);
+	await_arrival(&one);
 	rig_until(&two.msgs, 640);
 	llp_stats(b, &there);
-	/* On a busy host the kernel hands them over in several parts, and each is a call. */
-	CHECK(there.rx_batches <= 640 / 10);
+	/* A call or two for the events of the setup, and one that finds nothing. */
+	CHECK(there.rx_batches <= 10 + 4);
 	CHECK(there.rx_bytes == 64000 && there.rx_packets > 0 && after.tx_packets > 0);
-	end("640 messages take 10 system calls to send and at most 64 to receive");
+	end("640 messages take 10 system calls to send and hardly more to receive");
 }
 
 /* Once a second, associations with traffic are measured, and no others. */
