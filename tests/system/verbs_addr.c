@@ -264,6 +264,23 @@ static void bound_ports_wait(void)
 	puts("requests to a bound port wait for rdma_listen()");
 }
 
+/* A program that binds to connect hears of no peer that asks its port. */
+static void active_ports_refuse(void)
+{
+	struct rdma_cm_id *l = new_id(), *c = new_id();
+	struct sockaddr_storage a;
+
+	VERB(bind_at(l, "0.0.0.0", htons(NOBODY)) == 0);
+	parse("FIRST", &a);
+	VERB(rdma_resolve_addr(l, NULL, (struct sockaddr *)&a, 1000) == 0);
+	VERB(strcmp(next_event(clients), "ADDR_RESOLVED") == 0);
+	VERB(rdma_resolve_addr(c, NULL, (struct sockaddr *)&a, 1000) == 0);
+	VERB(strcmp(next_event(clients), "ADDR_RESOLVED") == 0);
+	VERB(strcmp(ask_connect(c), "REJECTED") == 0);
+	VERB(rdma_destroy_id(c) == 0 && rdma_destroy_id(l) == 0);
+	puts("the port of an id that connects refuses");
+}
+
 /* ---- addresses of ids ---- */
 
 static void expect_ports(struct rdma_cm_id *id, __be16 src, __be16 dst)
@@ -310,6 +327,7 @@ int main(int argc, char **argv)
 	each_address();
 	taken_ports();
 	bound_ports_wait();
+	active_ports_refuse();
 	ids_have_addresses();
 	return 0;
 }
