@@ -392,7 +392,7 @@ static void on_session_request(struct cm_id *listener, struct host *host,
 	id->peer_ird = ev->peer_ird;
 	id->resources = id->negotiated ? read_depth8(ev->peer_ord) : QP_READS;
 	cm_take_request(id, host, context, ev->id);
-	cm_addr_of_request(id, listener, ev);
+	cm_addr_of_request(id, ev);
 	id->peer_verbs = cm_private_take(CM_PRIVATE_REQUEST, ev->private_data, &len);
 	push_with(id, listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, ev, len);
 }

@@ -233,6 +233,7 @@ static int resolve(struct cm_id *id, const struct sockaddr *src, const struct so
 	if (!addr_is_ip(dst))
 		return EINVAL;
 	addr_copy(&id->dst, dst);
+	id->connects = true;
 	if (addr_is_group(&id->dst) || addr_needs_scope(&id->dst))
 		return EINVAL;
 	if (src && addr_is_ip(src) && !id->bound) {
@@ -317,10 +318,8 @@ void cm_addr_of_session(struct cm_id *id)
 	cm_addr_publish(id);
 }
 
-void cm_addr_of_request(struct cm_id *id, const struct cm_id *listener,
-			const struct ddp_cm_event *ev)
+void cm_addr_of_request(struct cm_id *id, const struct ddp_cm_event *ev)
 {
-	addr_set_port(&id->src, addr_port(&listener->src));
 	id->dst = ev->peer;
 	cm_addr_of_session(id);
 }

@@ -19,8 +19,7 @@ bool cm_addr_chosen(const struct cm_id *id);
 int cm_addr_any_host(struct cm_id *id);
 
 /* Store the addresses of a session request, and of a session, in the id. */
-void cm_addr_of_request(struct cm_id *id, const struct cm_id *listener,
-			const struct ddp_cm_event *ev);
+void cm_addr_of_request(struct cm_id *id, const struct ddp_cm_event *ev);
 void cm_addr_of_session(struct cm_id *id);
 
 /* Finds the address at which the id listens at this daemon: its own or, for a wildcard of one

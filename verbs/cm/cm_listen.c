@@ -67,8 +67,8 @@ static void on_also_event(struct event_sink *sink, const struct ddp_cm_event *ev
 
 	if (ev->type != DDP_CM_CONNECT_REQUEST)
 		return;
-	if (a->id->dst.ss_family != AF_UNSPEC)
-		host_drop_id(a->host, ev->id); /* its program connects, and expects no request */
+	if (a->id->connects)
+		host_drop_id(a->host, ev->id); /* its program expects no request */
 	else
 		a->id->on_request(a->id, a->host, a->context, ev);
 }
