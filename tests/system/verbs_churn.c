@@ -31,7 +31,15 @@
 #include "tests/stress/pace.h"
 #include "tests/system/verbs_rig.h"
 
-enum { THREADS = 2, PLACES = 8, DEPTH = 8, BYTES = 4096, PEER_MS = 300 };
+enum {
+	THREADS = 2,
+	PLACES = 8,
+	DEPTH = 8,
+	BYTES = 4096,
+	PEER_MS = 300,
+	FIRST_PORT = 20000,
+	PORTS = 1000
+};
 
 /* What threads and the other process tell each other: the numbers of queue pairs and the ports of
  * listeners, which may be gone meanwhile. The last thread is the other process. */
@@ -224,15 +232,34 @@ static unsigned device_of(const struct rdma_cm_id *id)
 	return id->verbs == devices[1];
 }
 
+static void tell_port(struct thread *t, const struct life *l)
+{
+	atomic_store(&board->port[t->number][l->at], ntohs(rdma_get_src_port(l->id)));
+}
+
 static void make_listener(struct thread *t, struct life *l)
 {
 	struct sockaddr_in at = addr[l->at];
 
 	l->id = new_id(t);
 	VERB(rdma_bind_addr(l->id, (struct sockaddr *)&at) == 0);
+	if (draw(t, 2)) /* requests may come before rdma_listen() */
+		tell_port(t, l);
 	VERB(rdma_listen(l->id, 8) == 0);
 	l->listens = true;
-	atomic_store(&board->port[t->number][l->at], ntohs(rdma_get_src_port(l->id)));
+	tell_port(t, l);
+}
+
+/* To a port that requests are sent to until the id has a destination. */
+static void bind_client(struct thread *t, struct life *l)
+{
+	struct sockaddr_in at = addr[l->at];
+
+	at.sin_port = htons((uint16_t)(FIRST_PORT + draw(t, PORTS)));
+	if (rdma_bind_addr(l->id, (struct sockaddr *)&at) == 0)
+		tell_port(t, l);
+	else
+		VERB(errno == EADDRINUSE);
 }
 
 /* A way to a listener of any thread. */
@@ -243,6 +270,8 @@ static void make_client(struct thread *t, struct life *l)
 
 	dst.sin_port = htons((uint16_t)atomic_load(&board->port[draw(t, THREADS + 1)][to]));
 	l->id = new_id(t);
+	if (draw(t, 4) == 0)
+		bind_client(t, l);
 	VERB(rdma_resolve_addr(l->id, (struct sockaddr *)&src, (struct sockaddr *)&dst, 2000) == 0);
 	VERB(rdma_resolve_route(l->id, 2000) == 0);
 	VERB(device_of(l->id) == l->at);
