@@ -250,18 +250,6 @@ static void make_listener(struct thread *t, struct life *l)
 	tell_port(t, l);
 }
 
-/* To a port that requests are sent to until the id has a destination. */
-static void bind_client(struct thread *t, struct life *l)
-{
-	struct sockaddr_in at = addr[l->at];
-
-	at.sin_port = htons((uint16_t)(FIRST_PORT + draw(t, PORTS)));
-	if (rdma_bind_addr(l->id, (struct sockaddr *)&at) == 0)
-		tell_port(t, l);
-	else
-		VERB(errno == EADDRINUSE);
-}
-
 /* A way to a listener of any thread. */
 static void make_client(struct thread *t, struct life *l)
 {
@@ -270,8 +258,6 @@ static void make_client(struct thread *t, struct life *l)
 
 	dst.sin_port = htons((uint16_t)atomic_load(&board->port[draw(t, THREADS + 1)][to]));
 	l->id = new_id(t);
-	if (draw(t, 4) == 0)
-		bind_client(t, l);
 	VERB(rdma_resolve_addr(l->id, (struct sockaddr *)&src, (struct sockaddr *)&dst, 2000) == 0);
 	VERB(rdma_resolve_route(l->id, 2000) == 0);
 	VERB(device_of(l->id) == l->at);
@@ -566,17 +552,6 @@ static void kill_peer(pid_t pid)
 	count(KILLS);
 }
 
-static bool ends_within(pthread_t thread, unsigned ms)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_nsec += ms * 1000000L;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	return pthread_timedjoin_np(thread, NULL, &t) == 0;
-}
-
 /* ---- all ---- */
 
 static void run_all(struct thread *t, uint64_t seed, char **address)
@@ -586,7 +561,7 @@ static void run_all(struct thread *t, uint64_t seed, char **address)
 	for (unsigned i = 0; i < THREADS; i++)
 		VERB(pthread_create(&t[i].pthread, NULL, run, &t[i]) == 0);
 	for (unsigned i = 0; i < THREADS;) {
-		if (ends_within(t[i].pthread, PEER_MS)) {
+		if (rig_joined(t[i].pthread, PEER_MS)) {
 			i++;
 			continue;
 		}

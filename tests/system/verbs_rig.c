@@ -56,6 +56,17 @@ bool rig_eventually(bool (*is_true)(void *arg), void *arg)
 	return true;
 }
 
+bool rig_joined(pthread_t thread, unsigned ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_nsec += ms * 1000000L;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return pthread_timedjoin_np(thread, NULL, &t) == 0;
+}
+
 /* ---- sides ---- */
 
 void side_open(struct side *s, unsigned device)

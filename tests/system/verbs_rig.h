@@ -7,6 +7,7 @@
 #define TESTS_SYSTEM_VERBS_RIG_H
 
 #include <infiniband/verbs.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +39,9 @@ void rig_same(const void *came, size_t len, unsigned seed);
 
 /* Calls until it returns true, for RIG_WAIT_MS. False: it never did. */
 bool rig_eventually(bool (*is_true)(void *arg), void *arg);
+
+/* Joins a thread if it ends within this time. False: it goes on. */
+bool rig_joined(pthread_t thread, unsigned ms);
 
 /* ---- sides ---- */
 

@@ -233,7 +233,7 @@ static int resolve(struct cm_id *id, const struct sockaddr *src, const struct so
 	if (!addr_is_ip(dst))
 		return EINVAL;
 	addr_copy(&id->dst, dst);
-	id->connects = true;
+	cm_listen_refuse(id);
 	if (addr_is_group(&id->dst) || addr_needs_scope(&id->dst))
 		return EINVAL;
 	if (src && addr_is_ip(src) && !id->bound) {

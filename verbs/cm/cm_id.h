@@ -40,7 +40,6 @@ struct cm_id {
 	struct sockaddr_storage src, dst; /* cm_addr_publish() copies them to ibv.route */
 	struct ddp_id *reserved;          /* holds a port that the daemon chose; NULL: none */
 	bool bound;                       /* by the program, to an address or a port */
-	_Atomic bool connects;            /* the program has resolved a destination */
 	bool reuses;      /* RDMA_OPTION_ID_REUSEADDR: it does not reserve its port */
 	bool sync;        /* calls wait for their event */
 	bool own_channel; /* made with the id */

@@ -16,6 +16,7 @@ struct cm_also {
 	struct host *host;
 	struct ibv_context *context;
 	struct ddp_id *ddp;
+	bool refuses; /* guarded by the host's event_lock */
 	struct cm_also *next;
 };
 
@@ -67,7 +68,7 @@ static void on_also_event(struct event_sink *sink, const struct ddp_cm_event *ev
 
 	if (ev->type != DDP_CM_CONNECT_REQUEST)
 		return;
-	if (a->id->connects)
+	if (a->refuses)
 		host_drop_id(a->host, ev->id); /* its program expects no request */
 	else
 		a->id->on_request(a->id, a->host, a->context, ev);
@@ -137,6 +138,15 @@ int cm_listen_start(struct cm_id *id, int backlog)
 		cm_listen_end(id);
 	cm_addr_publish(id);
 	return r;
+}
+
+void cm_listen_refuse(struct cm_id *id)
+{
+	for (struct cm_also *a = id->also; a; a = a->next) {
+		pthread_mutex_lock(&a->host->event_lock);
+		a->refuses = true;
+		pthread_mutex_unlock(&a->host->event_lock);
+	}
 }
 
 /* With event_lock: a request may be arriving. */

@@ -15,6 +15,9 @@ int cm_listen_start(struct cm_id *id, int backlog);
  * negative errno value. */
 int cm_listen_reserve(struct cm_id *id);
 
+/* The program connects: a port that is reserved takes no request from now on. */
+void cm_listen_refuse(struct cm_id *id);
+
 /* Gives a port back that is reserved and not listened at, if one is. */
 void cm_listen_release(struct cm_id *id);
 
