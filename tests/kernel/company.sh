@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Two flows of bulk data share a bottleneck in a third host between their ends, a queue that drops what has no room. scripts/goodput -c
+# runs it in guests. Promise: no session is lost. The figures are for people.
+# Usage: company.sh LINK QUEUE SECONDS WARM ROUNDS FLOW FLOW
+#   LINK         300m10 and so on: the rate in Mbit/s and the round trip in ms
+#   QUEUE        bandwidth-delay products that it holds, in percent
+#   SECONDS      of a measurement, after WARM others
+#   FLOW         an algorithm of user.congestion_control; tcp-ALGORITHM; fq-ALGORITHM: TCP that fq paces; single-ALGORITHM: TCP that
+#                sends packets one by one; each may end in +N: it begins N seconds later
+# Prints lines: company LINK QUEUE FLOW FLOW MB/S MB/S SHARE DROPPED DROPPED MS MS NUMBER LOST: what b received on the wire, what the
+# queue has dropped of each flow, and round trips of small packets: mean, 99th percentile. Before them, for each second:
+# beside SECOND MB/S MB/S QUEUE WINDOW WINDOW: the queue in bytes, windows in packets.
+# shellcheck source=net.sh
+. "${top_srcdir:-.}/tests/kernel/net.sh"
+needs ddpsctpd ddpctl ddperf iperf3 python3 ss
+[ $# -eq 7 ] || fail 'wrong usage'
+link=$1 part=$2 seconds=$3 warm=$4 rounds=$5
+flow=("$6" "$7")
+rate=${link%m*} trip=${link#*m}
+DDP_TRANSPORT=user
+# Of both flows: from and to.
+from=(10.7.1.1 10.7.1.101) to=(10.7.2.2 10.7.2.102)
+
+# --- the link ---
+
+# a, the router r, and b.
+three_hosts() {
+	local host
+	for host in a r b; do
+		ip netns add $host && at $host ip link set lo up || fail "no host $host"
+	done
+	ip link add link1 netns a type veth peer name link1 netns r && ip link add link2 netns r type veth peer name link2 netns b || fail 'no links'
+	at a ip address add 10.7.1.1/24 dev link1 && at a ip address add 10.7.1.101/24 dev link1 && at r ip address add 10.7.1.3/24 dev link1 &&
+		at r ip address add 10.7.2.3/24 dev link2 && at b ip address add 10.7.2.2/24 dev link2 &&
+		at b ip address add 10.7.2.102/24 dev link2 || fail 'no addresses'
+	at a ip link set link1 up && at r ip link set link1 up && at r ip link set link2 up && at b ip link set link2 up || fail 'links are down'
+	at a ip route add default via 10.7.1.3 && at b ip route add default via 10.7.2.3 &&
+		at r sysctl -q -w net.ipv4.ip_forward=1 || fail 'no routes'
+}
+
+# count_packets HOST DEVICE: those that arrive there, of each flow.
+count_packets() {
+	local n
+	at "$1" tc qdisc add dev "$2" clsact || fail clsact
+	for n in 0 1; do
+		at "$1" tc filter add dev "$2" ingress protocol ip prio $((n + 1)) u32 match ip dst "${to[n]}" action gact pass index $((n + 1)) || fail gact
+	done
+}
+
+# The delay is that of the way back.
+bottleneck() {
+	local queue=$((rate * trip * 125 * part / 100))
+	at r tc qdisc add dev link2 root tbf rate "${rate}mbit" burst 1600 limit $queue &&
+		at b tc qdisc add dev link2 root netem limit 100000 delay "${trip}ms" || fail 'no bottleneck'
+	case "${flow[*]}" in *fq-*) at a tc qdisc replace dev link1 root fq limit 100000 flow_limit 10000 || fail fq ;; esac
+	case "${flow[*]}" in *single-*) at a ip link set link1 gso_max_segs 1 || fail gso_max_segs ;; esac
+	count_packets r link1
+	count_packets b link2
+}
+
+# counters HOST: packets and bytes of the flows: those of the first one, those of the second.
+counters() {
+	at "$1" tc -s actions list action gact |
+		awk '/index/ { n = $0; sub(/.*index /, "", n); n += 0 } /Sent / { bytes[n] = $2; packets[n] = $4 } END { print packets[1], bytes[1], packets[2], bytes[2] }'
+}
+
+backlog() { at r tc -s qdisc show dev link2 root | sed -n 's/.*backlog \([0-9]*\)\([KM]\{0,1\}\)b.*/\1\2/p' | head -n 1; }
+
+# --- the flows ---
+
+algorithm() { local x=${flow[$1]%+*} && echo "${x#*-}"; }
+
+# Windows of any size; no memory of former connections.
+tcp_host() {
+	# shellcheck disable=SC2016 # there
+	at "$1" sh -c 'cd /proc/sys/net/ipv4 && echo 1 >tcp_no_metrics_save && for f in tcp_rmem tcp_wmem; do
+		echo "4096 131072 134217728" >$f || exit; done' || fail "TCP of $1"
+}
+
+# prepare N: what is there in all rounds.
+prepare() {
+	local n=$1
+	case ${flow[n]} in
+	*-*)
+		background "iperf$n" ip netns exec b iperf3 --forceflush -s -B "${to[n]}"
+		eventually 20 grep -q listening "$tmp/iperf$n.log" || fail 'iperf3 -s'
+		;;
+	*)
+		local config=("user: {congestion_control: $(algorithm "$n"), mtu: 1500}" "polling: {budget_us: 0}" 'session: {connect_ms: 60000, idle_ms: 0}')
+		daemon_in=(ip netns exec a)
+		daemon "a$n" "${from[n]}" "${config[@]}"
+		daemon_in=(ip netns exec b)
+		daemon "b$n" "${to[n]}" "${config[@]}"
+		daemon_in=()
+		server "ddperf$n" "b$n" "$ddperf" -s --socket "$(socket_of "b$n")"
+		;;
+	esac
+}
+
+# begin N
+begin() {
+	local n=$1 all=$((seconds + warm))
+	case ${flow[n]} in
+	*+*) read -r -t "${flow[n]#*+}" <>"$tmp/never" ;;
+	esac
+	case ${flow[n]} in
+	*-*) at a iperf3 -C "$(algorithm "$n")" -B "${from[n]}" -c "${to[n]}" -t $all ;;
+	*) "$ddperf" --socket "$(socket_of "a$n")" -S 1M -d 64 -t $all -w 0 "${to[n]}" write bw ;;
+	esac >"$tmp/flow$n.log" 2>&1
+}
+
+# window N: in packets of 1500 bytes.
+window() {
+	case ${flow[$1]} in
+	*-*) at a ss -tin dst "${to[$1]}" | sed -n 's/.* cwnd:\([0-9]*\).*/\1/p' | sort -n | tail -n 1 ;;
+	*) ctl "a$1" -o path | sed -n 's/.* cwnd \([0-9]*\).*/\1/p' | awk '$1 > n { n = $1 } END { print int(n / 1448) }' ;;
+	esac
+}
+
+# Each second: SECOND, counters at b, the queue, the windows.
+watch() {
+	local second windows
+	for second in $(seq 0 $((seconds + warm))); do
+		windows="$(window 0) $(window 1)"
+		echo "$second $(counters b) $(backlog) $windows"
+		[ "$second" != "$warm" ] || echo "$(counters r) $(counters b) $(backlog)" >"$tmp/warm"
+		read -r -t 1 <>"$tmp/never"
+	done
+}
+
+# report FILE: of watch; the last line is a summary: MB/S MB/S SHARE.
+report() {
+	awk -v warm="$warm" '
+		NR > 1 { printf "beside %d %.2f %.2f %s %s %s\n", $1, ($3 - was[3]) / 1e6, ($5 - was[5]) / 1e6, $6, $7, $8 }
+		{ for (i = 1; i <= NF; i++) was[i] = $i }
+		$1 == warm { first = $3; second = $5 }
+		END {
+			a = $3 - first; b = $5 - second; s = $1 - warm
+			printf "%.2f %.2f %.2f\n", a / 1e6 / s, b / 1e6 / s, a / (a + b)
+		}' "$1"
+}
+
+# Packets of each flow that the queue has dropped since the time of "warm", when it is empty again. What waited in it then is
+# divided as arrivals were.
+dropped() {
+	echo "$(cat "$tmp/warm") $(counters r) $(counters b)" | awk '{
+		waiting = ($9 ~ /K/ ? $9 * 1024 : $9 ~ /M/ ? $9 * 1048576 : $9) / 1514
+		for (i = 1; i <= 3; i += 2)
+			printf "%d ", $(i + 9) - $(i + 13) - ($(i) - $(i + 4)) + waiting * $(i) / ($1 + $3)
+	}'
+}
+
+round() {
+	local n running=
+	for n in 0 1; do
+		begin $n &
+		running="$running $!"
+	done
+	(read -r -t "$warm" <>"$tmp/never"; at a "$echo" udp 10.7.2.2 "$seconds" 10.7.1.1 >"$tmp/trips") &
+	running="$running $!"
+	watch >"$tmp/watched"
+	for n in $running; do
+		wait "$n" || fail "a flow of ${flow[*]} failed"
+	done
+	report "$tmp/watched" >"$tmp/report"
+	sed '$d' "$tmp/report"
+	read -r -t 2 <>"$tmp/never"
+	echo "company $link $part ${flow[*]} $(tail -n 1 "$tmp/report") $(dropped)$(cat "$tmp/trips")"
+}
+
+modprobe -d /run/uml -a act_gact sch_fq tcp_bbr || fail modules
+three_hosts
+bottleneck
+tcp_host a && tcp_host b
+mkfifo "$tmp/never"
+echo="$top_srcdir/tests/net/echo.py"
+background echo ip netns exec b "$echo" udp 10.7.2.2 serve
+eventually 20 grep -q ready "$tmp/echo.log" || fail echo
+prepare 0 && prepare 1
+for _ in $(seq "$rounds"); do
+	round
+done
