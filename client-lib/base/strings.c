@@ -6,11 +6,12 @@
 #include "util/opcode.h"
 #include "util/wc_status.h"
 
-enum { VERSION = 0 << 16 | 1 << 8 | 0 };
+#define NUMBER_OF(major, minor, patch) ((uint32_t)(major) << 16 | (minor) << 8 | (patch))
+#define NUMBER_OF_PARTS(parts) NUMBER_OF(parts)
 
 uint32_t ddp_version(void)
 {
-	return VERSION;
+	return NUMBER_OF_PARTS(PACKAGE_VERSION_PARTS);
 }
 
 static const char *const statuses[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/common/tool.h"
 
+#include <ddp/ddp.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -53,6 +54,9 @@ bool tool_stopped(void)
 
 void tool_version(uint32_t library)
 {
-	printf("%s " PACKAGE_VERSION " (libddpclient %u.%u.%u)\n", tool, library >> 16,
+	bool development = (library & 0xff) == DDP_VERSION_DEVELOPMENT;
+	const char *kind = development ? " development" : "";
+
+	printf("%s " PACKAGE_VERSION "%s (libddpclient %u.%u.%u)\n", tool, kind, library >> 16,
 	       library >> 8 & 0xff, library & 0xff);
 }

@@ -116,7 +116,9 @@ int ddp_fd(struct ddp_ctx *ctx);
 /* Returns a sentence about the last failure in this thread, "" if there was none, never NULL. */
 const char *ddp_last_reason(void);
 
-/* Version of the library: major << 16 | minor << 8 | patch. */
+/* Version of the library: major << 16 | minor << 8 | patch. Between two releases the patch level is
+ * DDP_VERSION_DEVELOPMENT: 0.2.99 is newer than each 0.2.x and older than 0.3.0. */
+enum { DDP_VERSION_DEVELOPMENT = 99 };
 uint32_t ddp_version(void);
 
 /* ---- protection domains and memory ---- */
