@@ -42,6 +42,7 @@ static struct association *association_new(struct worker *w, bool opener)
 	association_index_id(assoc);
 	assoc->opener = opener;
 	list_init(&assoc->waiting);
+	asking_init(&assoc->asking);
 	list_init(&assoc->requests);
 	list_init(&assoc->unclaimed);
 	list_init(&assoc->active);
@@ -156,6 +157,7 @@ static void assert_unused(const struct association *assoc)
 	list_assert_out(&assoc->by_peer);
 	list_assert_out(&assoc->same_id);
 	list_assert_out(&assoc->waiting);
+	list_assert_out(&assoc->asking.refused);
 	list_assert_out(&assoc->requests);
 	list_assert_out(&assoc->unclaimed);
 	timer_assert_out(&assoc->timer);
@@ -218,13 +220,48 @@ int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct
 	return 0;
 }
 
+static void begin_waiting(struct association *assoc)
+{
+	while (asking_has_room(&assoc->asking) && !list_empty(&assoc->waiting))
+		assoc->worker->assoc_events->initiate(assoc, list_pop(&assoc->waiting));
+}
+
 void association_wait(struct association *assoc, struct list *waiter)
 {
 	assoc->idle_since_ms = 0;
+	list_add_tail(&assoc->waiting, waiter);
 	if (assoc->state == ASSOCIATION_UP)
-		assoc->worker->assoc_events->initiate(assoc, waiter);
-	else
-		list_add_tail(&assoc->waiting, waiter);
+		begin_waiting(assoc);
+}
+
+void association_asks(struct association *assoc)
+{
+	asking_begin(&assoc->asking);
+}
+
+void association_answered(struct association *assoc)
+{
+	asking_answered(&assoc->asking, &assoc->waiting);
+}
+
+void association_asked(struct association *assoc)
+{
+	asking_end(&assoc->asking, &assoc->waiting);
+	if (!list_empty(&assoc->waiting))
+		association_activate(assoc);
+}
+
+bool association_refused(struct association *assoc, struct list *waiter)
+{
+	struct list all, *l;
+
+	if (asking_refused(&assoc->asking, waiter))
+		return true;
+	list_init(&all);
+	list_splice_tail(&all, &assoc->asking.refused);
+	while ((l = list_pop(&all)))
+		assoc->worker->assoc_events->refused(assoc, l);
+	return false;
 }
 
 struct assoc *association_ddp(struct association *assoc)
@@ -278,6 +315,7 @@ static void fail_waiting(struct association *assoc, int err, const char *reason)
 {
 	struct list *l;
 
+	list_splice_tail(&assoc->waiting, &assoc->asking.refused);
 	while ((l = list_pop(&assoc->waiting)))
 		assoc->worker->assoc_events->failed(assoc, l, err, reason);
 }
@@ -292,7 +330,6 @@ static void free_soon(struct association *assoc)
 static void conn_up(void *user)
 {
 	struct association *assoc = user;
-	struct list *l;
 
 	if (make_assoc(assoc)) {
 		fail_waiting(assoc, ENOMEM, "out of memory for the association");
@@ -301,8 +338,7 @@ static void conn_up(void *user)
 		return;
 	}
 	note_association(assoc, CTL_EVENT_ASSOC_UP, 0, "opened by this side");
-	while ((l = list_pop(&assoc->waiting)))
-		assoc->worker->assoc_events->initiate(assoc, l);
+	begin_waiting(assoc);
 }
 
 static void conn_down(void *user, int err, const char *reason)
@@ -416,7 +452,8 @@ static void note_idle(struct association *assoc)
 {
 	uint64_t now = assoc->worker->now_ms;
 
-	if (assoc->state != ASSOCIATION_UP || !assoc_idle(assoc->ddp))
+	if (assoc->state != ASSOCIATION_UP || !assoc_idle(assoc->ddp) ||
+	    !list_empty(&assoc->waiting))
 		assoc->idle_since_ms = 0;
 	else if (assoc->idle_since_ms == 0)
 		assoc->idle_since_ms = now ? now : 1;
@@ -511,6 +548,7 @@ static bool send_one(struct association *assoc)
 		return false;
 	assoc_tick(assoc->ddp, assoc->worker->now_ms);
 	follow_path(assoc);
+	begin_waiting(assoc);
 	assoc_tx_report(assoc->ddp);
 	more = dp_resume(&assoc->dp, RX_BUDGET);
 	if (dp_tx(&assoc->dp, TX_BUDGET) || more)

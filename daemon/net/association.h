@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "daemon/base/worker.h"
+#include "daemon/net/asking.h"
 #include "daemon/net/datapath.h"
 #include "daemon/net/endpoint_addrs.h"
 #include "llp/common/llp.h"
@@ -48,6 +49,7 @@ struct association {
 	struct datapath dp;
 	struct association_listener *listener; /* for sessions of the peer; NULL: not known */
 	struct list waiting;            /* links of those who begin a session when it is up */
+	struct asking asking;           /* those who began one, and wait for the answer */
 	struct list requests;           /* links of session requests that wait for an answer */
 	struct list unclaimed;          /* links of those that wait for a listener */
 	struct list active;             /* in worker.active */
@@ -68,10 +70,14 @@ struct association {
 
 /* Events of associations, for the layer above. No call may free the association. */
 struct association_events {
-	/* The association is up: the owner of this link of `waiting` may begin its session. */
+	/* The association is up and the peer has room: the owner of this link of `waiting` may
+	 * begin its session. */
 	void (*initiate)(struct association *assoc, struct list *waiter);
-	/* The association was not established. err: errno value. reason: a sentence. */
+	/* The association was not established, or ended before that. err: errno value. reason: a
+	 * sentence. */
 	void (*failed)(struct association *assoc, struct list *waiter, int err, const char *reason);
+	/* The refusal of the peer is final for the owner of this link. */
+	void (*refused)(struct association *assoc, struct list *waiter);
 	/* Something happened to a session or a request for one. */
 	void (*event)(struct association *assoc, const struct assoc_event *ev);
 	/* Bytes were placed, perhaps in memory of a client. May be NULL. */
@@ -98,9 +104,19 @@ int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct
  * (assoc_tx_progress). */
 void association_report_acks(struct association *assoc);
 
-/* Calls initiate() for the waiter when the association is up: at once, or later unless the waiter
- * unlinks itself and calls association_activate(). */
+/* Calls initiate() for the waiter when the association is up and few requests are unanswered: at
+ * once, or later unless the waiter unlinks itself and calls association_activate(). */
 void association_wait(struct association *assoc, struct list *waiter);
+
+/* A request of this side is sent, was answered by the peer's program, or needs no answer any more.
+ */
+void association_asks(struct association *assoc);
+void association_answered(struct association *assoc);
+void association_asked(struct association *assoc);
+
+/* The peer refused a request. True: the waiter is tried again, or gets refused(). False: it is
+ * final. */
+bool association_refused(struct association *assoc, struct list *waiter);
 
 /* The protocol's state, at the time of this turn. Required before each call that begins, answers or
  * ends a session. NULL until the association is up. */

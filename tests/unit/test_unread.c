@@ -152,6 +152,28 @@ Test(unread, a_peer_has_a_quarter_of_the_backlog)
 	expect_alive();
 }
 
+Test(unread, requests_beyond_that_wait_for_its_answers)
+{
+	uint32_t qp[BACKLOG];
+	unsigned established = 0;
+
+	for (unsigned i = 0; i < BACKLOG; i++) {
+		qp[i] = rig_make_qp(&peer);
+		rig_connect(&peer, qp[i]);
+		rig_read_events(&server, ev, MAX);
+	}
+	for (unsigned i = 0; i < BACKLOG; i++) {
+		accept_last();
+		rig_read_events(&server, ev, MAX);
+		rig_read_events(&peer, ev, MAX);
+		established += count(1, MSG_EV_ESTABLISHED);
+		cr_expect_leq(server.c->handles.requests.used, SHARE);
+	}
+	cr_expect_eq(established, BACKLOG);
+	for (unsigned i = 0; i < BACKLOG; i++)
+		cr_expect_eq(((struct qp *)idtab_get(&peer.c->handles.qps, qp[i]))->state, QP_RTS);
+}
+
 Test(unread, refusals_leave_room_in_the_journal)
 {
 	uint64_t before;

@@ -19,12 +19,22 @@ static void initiate(struct association *assoc, struct list *waiter)
 	qp_initiate(connecting_qp(waiter));
 }
 
+/* An association that was up and ends in order is no failure: its sessions are over. */
 static void connect_failed(struct association *assoc, struct list *waiter, int err,
 			   const char *reason)
 {
+	struct qp *qp = connecting_qp(waiter);
+
+	if (assoc->ddp && assoc->lost_err == 0)
+		qp_initiate_again(qp);
+	else
+		qp_failed(qp, MSG_EV_FAILED, &(struct session_event){.err = err, .reason = reason});
+}
+
+static void connect_refused(struct association *assoc, struct list *waiter)
+{
 	(void)assoc;
-	qp_failed(connecting_qp(waiter), MSG_EV_FAILED,
-		  &(struct session_event){.err = err, .reason = reason});
+	qp_refused_finally(connecting_qp(waiter));
 }
 
 /* ---- sessions ---- */
@@ -84,6 +94,7 @@ static void peer_answered(struct qp *qp, const struct assoc_event *ev)
 		.private_len = ev->priv_len,
 	};
 
+	association_answered(qp->assoc);
 	if (ev->type == ASSOC_EV_ACCEPTED) {
 		qp_established(qp, &event);
 		return;
@@ -158,6 +169,7 @@ static void bytes_placed(struct association *assoc, const struct span *dst, unsi
 const struct association_events assoc_events = {
 	.initiate = initiate,
 	.failed = connect_failed,
+	.refused = connect_refused,
 	.event = route_event,
 	.placed = bytes_placed,
 	.path = path_changed,

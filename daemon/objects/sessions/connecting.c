@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/base/worker.h"
+#include "daemon/net/association.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
 
@@ -32,12 +33,34 @@ void connecting_free(struct qp *qp)
 
 	if (!n)
 		return;
+	connecting_asked(qp);
 	list_del(&n->waiting);
 	timer_cancel(&qp->client->worker->timers, &n->deadline);
 	list_assert_out(&n->waiting);
 	timer_assert_out(&n->deadline);
 	free(n);
 	qp->connecting = NULL;
+}
+
+void connecting_ask(struct qp *qp)
+{
+	connecting_asked(qp);
+	qp->connecting->asks = true;
+	association_asks(qp->assoc);
+}
+
+void connecting_asked(struct qp *qp)
+{
+	if (!qp->connecting->asks)
+		return;
+	qp->connecting->asks = false;
+	association_asked(qp->assoc);
+}
+
+bool connecting_refused(struct qp *qp)
+{
+	qp->connecting->asks = false;
+	return association_refused(qp->assoc, &qp->connecting->waiting);
 }
 
 bool connecting_waits(const struct qp *qp)

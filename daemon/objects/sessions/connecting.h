@@ -15,7 +15,9 @@ struct qp;
 
 struct connecting {
 	struct qp *qp;
-	struct list waiting;   /* in association.waiting: until the association is up */
+	struct list
+		waiting; /* in association.waiting, or refused there: until it may ask (again) */
+	bool asks;       /* its association counts it as unanswered */
 	struct timer deadline; /* of the whole attempt */
 	bool any_local;        /* the program named no local address */
 	bool enhanced;         /* the Initiate carries enh (RFC 6581) */
@@ -35,7 +37,16 @@ int connecting_make(struct qp *qp, const struct msg_connect *req, void (*fire)(s
  * pair that does not connect is fine. */
 void connecting_free(struct qp *qp);
 
-/* True while the association is not up. */
+/* The Initiate is sent. */
+void connecting_ask(struct qp *qp);
+
+/* Its answer is not awaited any more. */
+void connecting_asked(struct qp *qp);
+
+/* The peer refused it. True: it is tried again, or gets the event refused() of the association. */
+bool connecting_refused(struct qp *qp);
+
+/* True while the association is not up, or the peer has no room. */
 bool connecting_waits(const struct qp *qp);
 
 /* The queue pair that waits with this link. */

@@ -65,15 +65,20 @@ static int open_assoc(struct qp *qp, const struct msg_connect *req, struct assoc
 	return r ? endpoint_addrs_refuse(w, what, &addrs, r, rep) : 0;
 }
 
+static const char *why_late(const struct qp *qp)
+{
+	if (qp_is_bound(qp))
+		return "timed out: the peer's program neither accepted nor rejected";
+	if (qp->assoc->ddp)
+		return "timed out: the peer's program has too many requests to answer";
+	return "timed out: the association with the peer's daemon was not established";
+}
+
 static void connect_timed_out(struct timer *t)
 {
 	struct qp *qp = list_entry(t, struct connecting, deadline)->qp;
 
-	qp_cancel(
-		qp, ETIMEDOUT,
-		qp_is_bound(qp)
-			? "timed out: the peer's program neither accepted nor rejected"
-			: "timed out: the association with the peer's daemon was not established");
+	qp_cancel(qp, ETIMEDOUT, why_late(qp));
 }
 
 /* Makes the attempt and finds its association. On refusal the queue pair is unchanged. */
@@ -148,6 +153,7 @@ void qp_initiate_again(struct qp *qp)
 			  "requested",
 	};
 
+	connecting_asked(qp);
 	if (++qp->connecting->crossed > MAX_CROSSED)
 		qp_failed(qp, MSG_EV_FAILED, &event);
 	else
@@ -163,13 +169,21 @@ void qp_initiate(struct qp *qp)
 		.enh = qp->connecting->enhanced ? &qp->connecting->enh : NULL,
 	};
 
-	if (assoc_connect(association_ddp(assoc), qp->ep, &params, &qp->sid))
+	if (assoc_connect(association_ddp(assoc), qp->ep, &params, &qp->sid)) {
 		try_another(qp);
-	else
-		association_activate(assoc);
+		return;
+	}
+	connecting_ask(qp);
+	association_activate(assoc);
 }
 
 void qp_refused(struct qp *qp)
+{
+	if (!connecting_refused(qp))
+		qp_refused_finally(qp);
+}
+
+void qp_refused_finally(struct qp *qp)
 {
 	struct session_event event = {
 		.err = ECONNREFUSED,

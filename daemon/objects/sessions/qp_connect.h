@@ -10,15 +10,18 @@ struct qp;
 /* Begins a session with a peer: an event follows. 0 or a refusal. */
 int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep);
 
-/* The association is up: sends the Initiate. */
+/* The association is up and the peer has room: sends the Initiate. */
 void qp_initiate(struct qp *qp);
 
 /* The peer shut the association down while the Initiate was on its way: tries another association,
  * within the same time limit. After too many attempts the session fails. */
 void qp_initiate_again(struct qp *qp);
 
-/* The peer's daemon refused the Initiate: tries again without enhancement if permitted, else
- * MSG_EV_FAILED. */
+/* The peer's daemon refused the Initiate, perhaps for want of room: tries again when others were
+ * answered, within the same time limit. */
 void qp_refused(struct qp *qp);
+
+/* The refusal is final: tries again without enhancement if permitted, else MSG_EV_FAILED. */
+void qp_refused_finally(struct qp *qp);
 
 #endif
