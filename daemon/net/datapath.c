@@ -6,6 +6,9 @@
 /* RFC 5043 9: room that is left in the packet, so that a SACK fits beside the DDP segment. */
 enum { CONTROL_MARGIN = 16, RESERVED = WIRE_SSN_LEN + CONTROL_MARGIN };
 
+/* Segments after which the windows of streams are compared with what was acknowledged. */
+enum { CHECK_EVERY = 4096 };
+
 bool dp_update_mulpdu(struct datapath *dp)
 {
 	struct llp_info info;
@@ -43,6 +46,21 @@ static void message_of(const struct assoc_seg *seg, struct llp_msg *ret)
 	ret->n = 1 + seg->nbody;
 }
 
+static void check_windows(struct datapath *dp)
+{
+	uint32_t unacked = llp_unacked(dp->conn);
+
+	if (unacked != LLP_UNACKED_UNKNOWN)
+		assoc_tx_check(dp->ddp, unacked);
+}
+
+/* More is in flight than a stream may have: from now on each acknowledgment counts. */
+static void follow_acks(struct datapath *dp)
+{
+	if (assoc_tx_full(dp->ddp))
+		llp_report_acks(dp->conn);
+}
+
 bool dp_tx(struct datapath *dp, unsigned budget)
 {
 	struct assoc_seg seg;
@@ -55,8 +73,10 @@ bool dp_tx(struct datapath *dp, unsigned budget)
 		 * some from its client's ring. The segment has headers and points to the payload.
 		 */
 		tell_room(dp);
-		if (!assoc_tx_next(dp->ddp, dp->mulpdu, &seg))
+		if (!assoc_tx_next(dp->ddp, dp->mulpdu, &seg)) {
+			follow_acks(dp);
 			return false;
+		}
 
 		/* 2. To the transport, as one unordered message. */
 		message_of(&seg, &msg);
@@ -70,7 +90,8 @@ bool dp_tx(struct datapath *dp, unsigned budget)
 		/* 3. The transport has it: the DDP-SSN is used up, and with its last segment the
 		 * message is sent. */
 		assoc_tx_accepted(dp->ddp);
-		dp->sent++;
+		if (++dp->sent % CHECK_EVERY == 0)
+			check_windows(dp);
 	}
 	return true;
 }

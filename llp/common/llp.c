@@ -88,6 +88,11 @@ void llp_report_acks(struct llp_conn *c)
 		c->llp->ops->report_acks(c);
 }
 
+uint32_t llp_unacked(const struct llp_conn *c)
+{
+	return c->llp->ops->unacked ? c->llp->ops->unacked(c) : LLP_UNACKED_UNKNOWN;
+}
+
 void llp_info(const struct llp_conn *c, struct llp_info *ret)
 {
 	c->llp->ops->info(c, ret);

@@ -200,6 +200,7 @@ enum {
 };
 
 #define LLP_ROOM_UNKNOWN UINT32_MAX
+#define LLP_UNACKED_UNKNOWN UINT32_MAX
 
 /*
  * Opens a transport. cfg is copied. Returns 0 or -errno, with a sentence in ret_reason (at most len
@@ -284,6 +285,10 @@ uint32_t llp_room(const struct llp_conn *c);
 /* From now on the transport makes the upcall progress(), if it can. */
 void llp_report_acks(struct llp_conn *c);
 
+/* How many of the youngest messages are not acknowledged yet; all older ones are.
+ * LLP_UNACKED_UNKNOWN: the transport does not know. */
+uint32_t llp_unacked(const struct llp_conn *c);
+
 /* State of an association that is or was up. */
 void llp_info(const struct llp_conn *c, struct llp_info *ret);
 /* Its paths, the primary one first; returns how many there are, of which the first LLP_MAX_PATHS
@@ -336,8 +341,9 @@ struct llp_ops {
 		       struct llp_conn **ret);
 	int (*send)(struct llp_conn *c, const struct llp_msg *m);
 	int (*recv)(struct llp_conn *c, struct llp_msg *ret);
-	uint32_t (*room)(const struct llp_conn *c); /* NULL: unknown */
-	void (*report_acks)(struct llp_conn *c);    /* NULL: no effect */
+	uint32_t (*room)(const struct llp_conn *c);    /* NULL: unknown */
+	void (*report_acks)(struct llp_conn *c);       /* NULL: no effect */
+	uint32_t (*unacked)(const struct llp_conn *c); /* NULL: unknown */
 	void (*info)(const struct llp_conn *c, struct llp_info *ret);
 	/* NULL: one path, described by llp_info(). */
 	unsigned (*paths)(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS]);

@@ -415,6 +415,7 @@ static const struct llp_ops ops = {
 	.room = llp_user_room,
 	.recv = llp_user_recv,
 	.report_acks = llp_user_report_acks,
+	.unacked = llp_user_unacked,
 	.info = llp_user_info,
 	.paths = llp_user_paths,
 	.set_primary = llp_user_set_primary,

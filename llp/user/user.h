@@ -137,6 +137,7 @@ int llp_user_send(struct llp_conn *lc, const struct llp_msg *m);
 uint32_t llp_user_room(const struct llp_conn *lc);
 int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret);
 void llp_user_report_acks(struct llp_conn *lc);
+uint32_t llp_user_unacked(const struct llp_conn *lc);
 void llp_user_info(const struct llp_conn *lc, struct llp_info *ret);
 unsigned llp_user_paths(const struct llp_conn *lc, struct llp_path ret[LLP_MAX_PATHS]);
 int llp_user_set_primary(struct llp_conn *lc, const struct sockaddr_storage *remote);

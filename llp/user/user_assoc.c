@@ -345,6 +345,17 @@ void llp_user_report_acks(struct llp_conn *lc)
 		sctp_assoc_report_acks(c->assoc);
 }
 
+uint32_t llp_user_unacked(const struct llp_conn *lc)
+{
+	const struct user_conn *c = (const struct user_conn *)lc;
+	struct sctp_info i;
+
+	if (!c->assoc)
+		return LLP_UNACKED_UNKNOWN;
+	sctp_assoc_info(c->assoc, &i);
+	return i.unacked;
+}
+
 void llp_user_info(const struct llp_conn *lc, struct llp_info *ret)
 {
 	const struct user_conn *c = (const struct user_conn *)lc;

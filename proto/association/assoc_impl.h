@@ -125,12 +125,14 @@ struct assoc {
 	struct assoc_counters count;
 	uint64_t now;
 	bool lost;
+	bool full;                     /* a stream waits because of ASSOC_UNACKED_MAX */
 	bool credits;                  /* some session has or had them */
 	uint32_t credit_tag;           /* the last one that was given to a session */
 	uint8_t offer[WIRE_OFFER_LEN]; /* of the message that is sent */
 	uint32_t room;                 /* as for ddp_tx_cut() */
 	uint32_t tx_count;             /* messages that the transport accepted ... */
-	uint32_t tx_acked;    /* ... and that the peer has acknowledged, as far as is known */
+	uint32_t tx_acked;    /* ... and that the peer has acknowledged, as far as is reported */
+	uint32_t tx_seen;     /* the same, when assoc_tx_check() looked */
 	uint32_t acked_epoch; /* counts the times that everything was acknowledged */
 
 	uint16_t sessions;
@@ -169,10 +171,15 @@ static inline void assoc_await_acks(struct assoc *a, struct assoc_stream *s)
 		list_add_tail(&a->awaiting, &s->await);
 }
 
-/* Chunks that the transport accepted and that are not known to have arrived. */
+/* Chunks that the transport accepted and that are not known to have arrived: at most those of all
+ * streams. */
 static inline uint32_t assoc_unacked(const struct assoc *a, const struct assoc_stream *s)
 {
-	return s->unacked_epoch == a->acked_epoch ? s->unacked : 0;
+	uint32_t all = a->tx_count - a->tx_seen;
+
+	if (s->unacked_epoch != a->acked_epoch)
+		return 0;
+	return s->unacked < all ? s->unacked : all;
 }
 
 /* Gives the event to the session and carries out its actions. Returns them: a set of SESSION_DO_

@@ -81,9 +81,11 @@ static enum next next_segment(struct assoc *a, struct assoc_stream *s, uint32_t 
 
 	if (!s->ep || s->session.state == SESSION_LOCAL_ENDED)
 		return NOTHING;
-	if (room <= ASSOC_UNACKED_ENDS && !rdmap_tx_ending(s->ep))
+	if (room <= ASSOC_UNACKED_ENDS && !rdmap_tx_ending(s->ep)) {
+		a->full = true;
 		return s->terminate_due && !rdmap_tx_busy(s->ep) && !assoc_sends_last(s) ? NOTHING
 											 : NOT_YET;
+	}
 	switch (make_segment(a, s, mulpdu, ret)) {
 	case RDMAP_TX_SEGMENT:
 		a->out.len = ret->len;
@@ -236,9 +238,23 @@ void assoc_tx_accepted(struct assoc *a)
 	}
 }
 
+void assoc_tx_check(struct assoc *a, uint32_t unacked)
+{
+	a->tx_seen = a->tx_count - unacked;
+	if (a->full)
+		assoc_unpark_all(a, &a->waiting);
+	a->full = false;
+}
+
+bool assoc_tx_full(const struct assoc *a)
+{
+	return a->full;
+}
+
 void assoc_tx_progress(struct assoc *a, uint32_t unacked)
 {
-	a->tx_acked = a->tx_count - unacked;
+	assoc_tx_check(a, unacked);
+	a->tx_acked = a->tx_seen;
 	list_foreach_safe (it, &a->awaiting) {
 		struct assoc_stream *s = list_entry(it, struct assoc_stream, await);
 

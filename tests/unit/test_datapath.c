@@ -28,7 +28,34 @@ static int receive(struct llp_conn *c, struct llp_msg *ret)
 	return LLP_E_OK;
 }
 
-static const struct llp_ops ops = {.name = "fixed", .info = info, .recv = receive};
+static uint32_t in_flight; /* messages, at most those of the transport */
+static bool reports;
+
+static int take(struct llp_conn *c, const struct llp_msg *m)
+{
+	(void)c;
+	(void)m;
+	return LLP_E_OK;
+}
+
+static uint32_t unacked(const struct llp_conn *c)
+{
+	(void)c;
+	return in_flight;
+}
+
+static void report_acks(struct llp_conn *c)
+{
+	(void)c;
+	reports = true;
+}
+
+static const struct llp_ops ops = {.name = "fixed",
+				   .info = info,
+				   .recv = receive,
+				   .send = take,
+				   .unacked = unacked,
+				   .report_acks = report_acks};
 static struct llp transport = {.ops = &ops};
 static struct llp_conn conn = {.llp = &transport};
 
@@ -102,4 +129,33 @@ Test(datapath, messages_beyond_the_budget_are_resumed, .init = fake_setup, .fini
 	cr_expect_arr_eq(fake.mem, "xx\0", 3);
 	cr_expect_not(dp_resume(&dp, 2));
 	cr_expect_arr_eq(fake.mem, "xxx", 3);
+}
+
+/* Sends n Writes of a segment each; returns how many left. */
+static unsigned send_writes(struct datapath *dp, struct pair_qp *q, unsigned n)
+{
+	uint64_t before = dp->sent;
+
+	for (unsigned i = 0; i < n; i++) {
+		q->posted = q->taken = q->ndone = 0;
+		pair_post(q, &(struct rdmap_wr){.op = RDMAP_WRITE});
+		dp_tx(dp, 1);
+	}
+	return (unsigned)(dp->sent - before);
+}
+
+/* RFC 5043 10. The transport never says that everything is acknowledged. */
+Test(datapath, bulk_data_do_not_wait_until_everything_is_acknowledged, .init = fake_setup,
+     .fini = fake_teardown)
+{
+	struct datapath dp = {.ddp = fake.node.assoc, .conn = &conn, .mulpdu = 1400};
+	struct pair_qp *q = fake.qp;
+
+	reports = false;
+	in_flight = 8000;
+	cr_expect_eq(send_writes(&dp, q, 70000), 70000);
+	cr_expect_not(reports, "each acknowledgment costs time");
+	in_flight = 40000;
+	cr_expect_lt(send_writes(&dp, q, 70000), 32767);
+	cr_expect(reports, "the window opens with the next acknowledgment");
 }

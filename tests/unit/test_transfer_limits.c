@@ -73,6 +73,32 @@ Test(transfer_limits, sender_goes_on_when_all_is_acknowledged)
 	cr_expect(pair_pull(&two.a, &m));
 }
 
+/* Posts Writes until the stream's window is full; returns how many left. */
+static uint32_t fill_window(void)
+{
+	struct pair_msg m;
+
+	for (uint32_t n = 0;; n++) {
+		two.qa->posted = two.qa->taken = two.qa->ndone = 0;
+		two_post(two.qa, (struct rdmap_wr){.op = RDMAP_WRITE});
+		if (n > 40000 || !pair_pull(&two.a, &m))
+			return n;
+	}
+}
+
+/* Bulk data never let everything be acknowledged. */
+Test(transfer_limits, sender_goes_on_as_far_as_messages_are_acknowledged)
+{
+	assoc_tx_acked(two.a.assoc);
+	fill_window();
+	cr_expect(assoc_tx_full(two.a.assoc));
+	assoc_tx_check(two.a.assoc, 30000);
+	cr_expect_not(assoc_tx_full(two.a.assoc));
+	cr_expect_eq(fill_window(), 2765, "those that are not acknowledged count");
+	assoc_tx_progress(two.a.assoc, 1000);
+	cr_expect_eq(fill_window(), 31765);
+}
+
 /* Uses the whole window except for the reserve for the ends. */
 static void spend_window(void)
 {
