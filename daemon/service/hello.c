@@ -12,20 +12,38 @@
 #include "ipc/doorbell.h"
 #include "ipc/local_protocol.h"
 #include "ipc/memfd.h"
+#include "util/checked.h"
 
 /* Places for events that are charged in advance; others when their object is made. */
 enum { EVENTS_FREE = 64 };
 
-/* The bell page, unread replies, and the first unread events. */
+static bool is_ddpctl(const struct client *c)
+{
+	return strcmp(c->comm, "ddpctl") == 0;
+}
+
+static bool fits(const struct client *c, uint64_t bytes)
+{
+	const struct acct *a = c->daemon->acct;
+	uint64_t used = acct_used(a, c->uid, ACCT_MEMORY);
+
+	return checked_range(used, bytes, acct_limit(a, c->uid, ACCT_MEMORY));
+}
+
+/* The bell page, unread replies, and the first unread events. Who looks for what uses up the memory
+ * of a uid gets in: a few of them. */
 static int charge(struct client *c, struct reply *rep)
 {
 	uint64_t records = CLIENT_REPLIES_MAX * MSG_MAX + EVENTS_FREE * OUTQ_PLACE_BYTES;
+	uint64_t bytes = records + sizeof(struct bell_page);
 	int r;
 
-	if (c->hello.refusal[0]) /* a few of them, whatever else the uid has */
+	if (c->hello.refusal[0]) /* of the reserve already */
 		return 0;
-	r = client_charge(c, ACCT_MEMORY, records + sizeof(struct bell_page), &c->memory, rep);
-
+	if (is_ddpctl(c) && !fits(c, bytes))
+		r = client_charge(c, ACCT_RESERVE, 1, &c->memory, rep);
+	else
+		r = client_charge(c, ACCT_MEMORY, bytes, &c->memory, rep);
 	rep->fatal = r != 0;
 	return r;
 }
@@ -101,7 +119,7 @@ int hello_answer(struct client *c, const struct msg_hello *req, struct msg_hello
 		return r;
 	for (size_t i = 0; i < sizeof(c->comm) - 1 && req->comm[i]; i++)
 		c->comm[i] = (char)(req->comm[i] < ' ' || req->comm[i] > '~' ? '?' : req->comm[i]);
-	if (c->hello.refusal[0] && strcmp(c->comm, "ddpctl") != 0)
+	if (c->hello.refusal[0] && !is_ddpctl(c))
 		return reply_violation(rep, EDQUOT, "%s", c->hello.refusal);
 	r = charge(c, rep);
 	if (r)

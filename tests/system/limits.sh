@@ -53,3 +53,12 @@ for s in held:
 sys.exit(ends != 12)
 END
 stop b || fail "daemon: exit status $?"
+
+# It also gets in where the memory of its user is used up.
+c=$(address 2)
+daemon c "$c" 'limits: {memory: 1MiB}'
+full() { ! "$ddping" --socket "$(socket_of c)" -s >"$tmp/full" 2>&1 </dev/null; }
+for n in {1..9}; do server "ping$n" c "$ddping" --socket "$(socket_of c)" -s -p $((7000 + n)); done
+full && grep -q "bytes of the daemon's memory.*(limits.memory)" "$tmp/full" || fail "not the reason: $(cat "$tmp/full")"
+ctl c limit | grep -q '^ *[0-9]* *memory .* 1$' || fail 'ddpctl beyond limits.memory, or the refusal is not counted'
+stop c || fail "daemon: exit status $?"
