@@ -6,6 +6,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <time.h> /* for errqueue.h */
+
 #include <linux/errqueue.h>
 #include <linux/filter.h>
 #include <linux/sock_diag.h>

@@ -2,7 +2,8 @@
 /*
  * Files of devices that programs look for. UCX leaves a device out unless stat() and access() find
  * its file in /dev/infiniband: ours are shown as a character device that everybody may open. Those
- * in /sys/class/infiniband are files of the process.
+ * in /sys/class/infiniband are files of the process. musl has one size of files: there the names
+ * with 64 are macros.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -18,6 +19,8 @@
 #include "verbs/base/device_tree.h"
 
 #define DEVICES "/dev/infiniband/uverbs_ddpsctp"
+
+struct statx; /* musl 1.2.3 has none */
 
 static const char *file_of(const char *path, char *to)
 {
@@ -40,12 +43,14 @@ int stat(const char *restrict path, struct stat *restrict ret)
 	return fstatat(AT_FDCWD, file_of(path, to), ret, 0);
 }
 
+#ifndef stat64
 int stat64(const char *restrict path, struct stat64 *restrict ret)
 {
 	char to[PATH_MAX];
 
 	return fstatat64(AT_FDCWD, file_of(path, to), ret, 0);
 }
+#endif
 
 int statx(int folder, const char *restrict path, int flags, unsigned mask,
 	  struct statx *restrict ret)
@@ -73,6 +78,7 @@ int open(const char *path, int flags, ...)
 	return openat(AT_FDCWD, device_tree_path(path, to, sizeof(to)), flags, mode);
 }
 
+#ifndef open64
 int open64(const char *path, int flags, ...)
 {
 	char to[PATH_MAX];
@@ -84,6 +90,7 @@ int open64(const char *path, int flags, ...)
 	va_end(list);
 	return openat64(AT_FDCWD, device_tree_path(path, to, sizeof(to)), flags, mode);
 }
+#endif
 
 /* The function of the C library. */
 static void *next_of(const char *name)
@@ -101,6 +108,7 @@ FILE *fopen(const char *restrict path, const char *restrict mode)
 	return next(device_tree_path(path, to, sizeof(to)), mode);
 }
 
+#ifndef fopen64
 FILE *fopen64(const char *restrict path, const char *restrict mode)
 {
 	static FILE *(*next)(const char *, const char *);
@@ -110,6 +118,7 @@ FILE *fopen64(const char *restrict path, const char *restrict mode)
 		*(void **)&next = next_of("fopen64");
 	return next(device_tree_path(path, to, sizeof(to)), mode);
 }
+#endif
 
 DIR *opendir(const char *path)
 {

@@ -19,7 +19,7 @@
 #define CLASS "/sys/class/infiniband/"
 #define DEVICES CLASS "ddpsctp"
 
-static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lock = FORK_LOCK;
 static char root[96]; /* "": none */
 static pid_t owner;   /* of root */
 

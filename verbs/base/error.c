@@ -16,7 +16,7 @@
 
 enum { MAX_SENTENCES = 128, MAX_ATTEMPTS = 8, MAX_REASONS = 64 };
 
-static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lock = FORK_LOCK;
 
 __attribute__((constructor)) static void hold_printed_lock(void)
 {

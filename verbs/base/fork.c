@@ -67,6 +67,9 @@ void fork_hold(enum fork_order order, pthread_mutex_t *lock)
 {
 	unsigned i;
 
+#ifndef PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
+	fork_init_lock(lock);
+#endif
 	pthread_mutex_lock(&list_lock);
 	watch_forks_once();
 	if (num_locks < MAX_LOCKS) {

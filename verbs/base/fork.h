@@ -19,6 +19,14 @@ enum fork_order {
 	FORK_ERRORS,
 };
 
+/* The initial value of a lock for fork_hold(). musl has no value of type ERRORCHECK: there
+ * fork_hold() changes the type. */
+#ifdef PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
+#define FORK_LOCK PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
+#else
+#define FORK_LOCK PTHREAD_MUTEX_INITIALIZER
+#endif
+
 /* Registers a lock that fork() takes, so that the data it guards is consistent in the child. After
  * fork() it is free in both processes. The lock must live as long as the process, and be of type
  * ERRORCHECK, because libddpclient may fork while the calling thread holds it. At most 24 locks. */

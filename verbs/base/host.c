@@ -17,7 +17,7 @@
 #include "verbs/base/host_timer.h"
 
 /* Of the list, and of the connections. */
-static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lock = FORK_LOCK;
 /* Held by a thread of the library while it does anything but wait. It must not lie on memory that a
  * program registers. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

@@ -8,7 +8,7 @@
 /* A hash table with linear probing. Entries are cleared, never removed, so that those after them
  * are found. 0 is not a number of libddpclient. */
 
-static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP; /* of writers */
+static pthread_mutex_t lock = FORK_LOCK; /* of writers */
 
 __attribute__((constructor)) static void hold_writers_lock(void)
 {

@@ -31,7 +31,7 @@ struct channel {
 };
 
 /* One lock for all queues: connections are rare. */
-static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lock = FORK_LOCK;
 static pthread_cond_t acked = PTHREAD_COND_INITIALIZER;
 
 __attribute__((constructor)) static void hold_queues_lock(void)

@@ -28,7 +28,7 @@ struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdm
 	return id;
 }
 
-static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lock = FORK_LOCK;
 
 __attribute__((constructor)) static void hold_domains_lock(void)
 {

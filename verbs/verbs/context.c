@@ -129,7 +129,7 @@ int ibv_close_device(struct ibv_context *context)
 	return 0;
 }
 
-static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lock = FORK_LOCK;
 
 __attribute__((constructor)) static void hold_contexts_lock(void)
 {
