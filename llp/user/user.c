@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ enum {
 	DISTANT_US = MS, /* round trips from there on: as where the core paces */
 	PATIENCE = 20,   /* the part of a round trip that packets may wait */
 	MOST_PATIENCE_US = MS,
+	MAPPED_BYTES = 64 << 10,
 };
 
 #define MAX_MEMORY (UINT64_C(1) << 30)
@@ -109,18 +111,26 @@ static uint32_t first_window(const struct user *t)
 	return max_u32(window, LEAST_WINDOW);
 }
 
-/* The core's callbacks. */
+/* The core's callbacks. Large parts are mapped: in the heap those of a burst would stay behind what
+ * other objects hold. */
 static void *get_memory(void *arg, size_t len)
 {
+	void *p;
+
 	(void)arg;
-	return malloc(len);
+	if (len < MAPPED_BYTES)
+		return malloc(len);
+	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
 }
 
 static void put_memory(void *arg, void *p, size_t len)
 {
 	(void)arg;
-	(void)len;
-	free(p);
+	if (len < MAPPED_BYTES)
+		free(p);
+	else if (p)
+		munmap(p, len);
 }
 
 /* Cookies and tags must not be guessed. */

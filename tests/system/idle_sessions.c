@@ -2,7 +2,7 @@
 /*
  * Opens sessions between two daemons and keeps them idle until standard input ends.
  *
- *   idle_sessions SOCKET SOCKET2 ADDRESS PORT N [PORTS [ROUNDS]]
+ *   idle_sessions SOCKET SOCKET2 ADDRESS PORT N [PORTS [ROUNDS [BYTES]]]
  *
  * prints a line "listening", waits for a line, and prints "open" when all N are. They are spread
  * over so many ports from PORT on, 1 by default; the sessions of a port share associations, those
@@ -18,9 +18,10 @@
 
 enum {
 	RIGHTS = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ,
-	LENGTH = 64,
 	DEADLINE_MS = 20000,
 };
+
+static uint32_t length = 64; /* of each message */
 
 struct side {
 	struct ddp_ctx *ctx;
@@ -39,7 +40,7 @@ static void open_side(struct side *s, const char *socket)
 	MUST(ddp_open(&attr, &s->ctx));
 	MUST(ddp_alloc_pd(s->ctx, &s->pd));
 	MUST(ddp_create_cq(s->ctx, &cq, &s->cq));
-	MUST(ddp_alloc_mr(s->pd, 4096, RIGHTS, &s->mr));
+	MUST(ddp_alloc_mr(s->pd, length, RIGHTS, &s->mr));
 }
 
 static struct ddp_qp *make_qp(const struct side *s, struct ddp_id *id)
@@ -70,8 +71,8 @@ static void complete(const struct side *s, unsigned n)
 /* A Write, a Read and a Send, all in flight at once. */
 static void use(const struct side *a, const struct side *b, struct ddp_qp *from, struct ddp_qp *to)
 {
-	struct ddp_sge here = {a->mr->iova, LENGTH, a->mr->lkey};
-	struct ddp_sge there = {b->mr->iova, LENGTH, b->mr->lkey};
+	struct ddp_sge here = {a->mr->iova, length, a->mr->lkey};
+	struct ddp_sge there = {b->mr->iova, length, b->mr->lkey};
 	struct ddp_recv_wr recv = {.sg_list = &there, .num_sge = 1};
 	struct ddp_send_wr wr = {.sg_list = &here, .num_sge = 1, .send_flags = DDP_SEND_SIGNALED};
 
@@ -135,15 +136,17 @@ int main(int argc, char **argv)
 	struct side a, b;
 	char byte;
 
-	if (argc < 6 || argc > 8) {
-		fprintf(stderr,
-			"usage: idle_sessions SOCKET SOCKET2 ADDRESS PORT N [PORTS [ROUNDS]]\n");
+	if (argc < 6 || argc > 9) {
+		fprintf(stderr, "usage: idle_sessions SOCKET SOCKET2 ADDRESS PORT N "
+				"[PORTS [ROUNDS [BYTES]]]\n");
 		return 2;
 	}
 	port = atoi(argv[4]);
 	n = atoi(argv[5]);
 	ports = argc > 6 ? atoi(argv[6]) : 1;
 	rounds = argc > 7 ? atoi(argv[7]) : 0;
+	if (argc > 8)
+		length = (uint32_t)atoi(argv[8]);
 	alarm(300);
 	open_side(&a, argv[1]);
 	open_side(&b, argv[2]);
