@@ -19,32 +19,45 @@ link=$1 part=$2 seconds=$3 warm=$4 rounds=$5
 flow=("$6" "$7")
 rate=${link%m*} trip=${link#*m}
 DDP_TRANSPORT=user
-# Of both flows: from and to.
-from=(10.7.1.1 10.7.1.101) to=(10.7.2.2 10.7.2.102)
+# Of both flows, which come from the hosts a0 and a1: from and to.
+from=(10.7.0.1 10.7.1.1) to=(10.7.2.2 10.7.2.102)
 
 # --- the link ---
 
-# a, the router r, and b.
-three_hosts() {
-	local host
-	for host in a r b; do
-		ip netns add $host && at $host ip link set lo up || fail "no host $host"
+# connect HOST N ADDRESS...: a link N between it and the router, with these addresses of 10.7.N.0/24.
+connect() {
+	local host=$1 n=$2 address
+	shift 2
+	ip link add "link$n" netns "$host" type veth peer name "link$n" netns r || fail "no link $n"
+	for address; do
+		at "$host" ip address add "$address/24" dev "link$n" || fail "no address $address"
 	done
-	ip link add link1 netns a type veth peer name link1 netns r && ip link add link2 netns r type veth peer name link2 netns b || fail 'no links'
-	at a ip address add 10.7.1.1/24 dev link1 && at a ip address add 10.7.1.101/24 dev link1 && at r ip address add 10.7.1.3/24 dev link1 &&
-		at r ip address add 10.7.2.3/24 dev link2 && at b ip address add 10.7.2.2/24 dev link2 &&
-		at b ip address add 10.7.2.102/24 dev link2 || fail 'no addresses'
-	at a ip link set link1 up && at r ip link set link1 up && at r ip link set link2 up && at b ip link set link2 up || fail 'links are down'
-	at a ip route add default via 10.7.1.3 && at b ip route add default via 10.7.2.3 &&
-		at r sysctl -q -w net.ipv4.ip_forward=1 || fail 'no routes'
+	if ! { at r ip address add "10.7.$n.3/24" dev "link$n" && at r ip link set "link$n" up && at "$host" ip link set "link$n" up &&
+		at "$host" ip route add default via "10.7.$n.3"; }; then
+		fail "link $n is not up"
+	fi
 }
 
-# count_packets HOST DEVICE: those that arrive there, of each flow.
+# a0 and a1, the router r, and b.
+four_hosts() {
+	local host
+	for host in a0 a1 r b; do
+		ip netns add $host && at $host ip link set lo up || fail "no host $host"
+	done
+	connect a0 0 "${from[0]}"
+	connect a1 1 "${from[1]}"
+	connect b 2 "${to[@]}"
+	at r sysctl -q -w net.ipv4.ip_forward=1 || fail ip_forward
+}
+
+# count_packets HOST DEVICE FLOW...: those that arrive there, of each flow.
 count_packets() {
-	local n
-	at "$1" tc qdisc add dev "$2" clsact || fail clsact
-	for n in 0 1; do
-		at "$1" tc filter add dev "$2" ingress protocol ip prio $((n + 1)) u32 match ip dst "${to[n]}" action gact pass index $((n + 1)) || fail gact
+	local host=$1 device=$2 n
+	shift 2
+	at "$host" tc qdisc add dev "$device" clsact || fail clsact
+	for n; do
+		at "$host" tc filter add dev "$device" ingress protocol ip prio $((n + 1)) u32 match ip dst "${to[n]}" action gact pass index $((n + 1)) ||
+			fail gact
 	done
 }
 
@@ -53,10 +66,18 @@ bottleneck() {
 	local queue=$((rate * trip * 125 * part / 100))
 	at r tc qdisc add dev link2 root tbf rate "${rate}mbit" burst 1600 limit $queue &&
 		at b tc qdisc add dev link2 root netem limit 100000 delay "${trip}ms" || fail 'no bottleneck'
-	case "${flow[*]}" in *fq-*) at a tc qdisc replace dev link1 root fq limit 100000 flow_limit 10000 || fail fq ;; esac
-	case "${flow[*]}" in *single-*) at a ip link set link1 gso_max_segs 1 || fail gso_max_segs ;; esac
-	count_packets r link1
-	count_packets b link2
+	count_packets r link0 0
+	count_packets r link1 1
+	count_packets b link2 0 1
+}
+
+# How TCP sends: as it is, paced, or packet by packet.
+tune() {
+	local n=$1
+	case ${flow[n]} in
+	fq-*) at "a$n" tc qdisc replace dev "link$n" root fq limit 100000 flow_limit 10000 || fail fq ;;
+	single-*) at "a$n" ip link set "link$n" gso_max_segs 1 || fail gso_max_segs ;;
+	esac
 }
 
 # counters HOST: packets and bytes of the flows: those of the first one, those of the second.
@@ -88,7 +109,7 @@ prepare() {
 		;;
 	*)
 		local config=("user: {congestion_control: $(algorithm "$n"), mtu: 1500}" "polling: {budget_us: 0}" 'session: {connect_ms: 60000, idle_ms: 0}')
-		daemon_in=(ip netns exec a)
+		daemon_in=(ip netns exec "a$n")
 		daemon "a$n" "${from[n]}" "${config[@]}"
 		daemon_in=(ip netns exec b)
 		daemon "b$n" "${to[n]}" "${config[@]}"
@@ -105,7 +126,7 @@ begin() {
 	*+*) read -r -t "${flow[n]#*+}" <>"$tmp/never" ;;
 	esac
 	case ${flow[n]} in
-	*-*) at a iperf3 -C "$(algorithm "$n")" -B "${from[n]}" -c "${to[n]}" -t $all ;;
+	*-*) at "a$n" iperf3 -C "$(algorithm "$n")" -B "${from[n]}" -c "${to[n]}" -t $all ;;
 	*) "$ddperf" --socket "$(socket_of "a$n")" -S 1M -d 64 -t $all -w 0 "${to[n]}" write bw ;;
 	esac >"$tmp/flow$n.log" 2>&1
 }
@@ -113,7 +134,7 @@ begin() {
 # window N: in packets of 1500 bytes.
 window() {
 	case ${flow[$1]} in
-	*-*) at a ss -tin dst "${to[$1]}" | sed -n 's/.* cwnd:\([0-9]*\).*/\1/p' | sort -n | tail -n 1 ;;
+	*-*) at "a$1" ss -tin dst "${to[$1]}" | sed -n 's/.* cwnd:\([0-9]*\).*/\1/p' | sort -n | tail -n 1 ;;
 	*) ctl "a$1" -o path | sed -n 's/.* cwnd \([0-9]*\).*/\1/p' | awk '$1 > n { n = $1 } END { print int(n / 1448) }' ;;
 	esac
 }
@@ -157,7 +178,7 @@ round() {
 		begin $n &
 		running="$running $!"
 	done
-	(read -r -t "$warm" <>"$tmp/never"; at a "$echo" udp 10.7.2.2 "$seconds" 10.7.1.1 >"$tmp/trips") &
+	(read -r -t "$warm" <>"$tmp/never"; at a0 "$echo" udp "${to[0]}" "$seconds" "${from[0]}" >"$tmp/trips") &
 	running="$running $!"
 	watch >"$tmp/watched"
 	for n in $running; do
@@ -170,12 +191,13 @@ round() {
 }
 
 modprobe -d /run/uml -a act_gact sch_fq tcp_bbr || fail modules
-three_hosts
+four_hosts
 bottleneck
-tcp_host a && tcp_host b
+tcp_host a0 && tcp_host a1 && tcp_host b
+tune 0 && tune 1
 mkfifo "$tmp/never"
 echo="$top_srcdir/tests/net/echo.py"
-background echo ip netns exec b "$echo" udp 10.7.2.2 serve
+background echo ip netns exec b "$echo" udp "${to[0]}" serve
 eventually 20 grep -q ready "$tmp/echo.log" || fail echo
 prepare 0 && prepare 1
 for _ in $(seq "$rounds"); do
