@@ -48,16 +48,27 @@ link_keys() {
 	esac
 }
 
-# link KEY=VALUE...: connects a and b by a link like that, until unlink_hosts.
+# link KEY=VALUE...: connects a and b by a link like that, until unlink_hosts. The devices hold what comes while the emulator waits
+# for the processor: only its own queue shall drop packets.
 link() {
 	background wan "$bin/tests/net/wan" /run/netns/a /run/netns/b "$@"
 	eventually 10 emulates || fail 'the emulator does not start'
 	for host in a b; do
 		local addr=host_$host far=host_${host}2
 		ip -n $host addr add "${!addr}/24" dev wan0 && ip -n $host addr add "${!far}/24" dev wan0 &&
-			ip -n $host link set wan0 mtu 1500 up || fail "wan0 of $host"
+			ip -n $host link set wan0 mtu 1500 txqueuelen 10000 up || fail "wan0 of $host"
 	done
 }
+
+# host_drops: packets that the devices have dropped, and those that the buffers of sockets have.
+host_drops() {
+	for host in a b; do
+		on $host awk '$1 == "wan0:" { device = $13 } $1 == "Udp:" && $6 ~ /^[0-9]/ { socket = $6 } END { print device, socket }' /proc/net/dev /proc/net/snmp
+	done | awk '{ device += $1; socket += $2 } END { print device, socket }'
+}
+
+# wan_drops: packets that the emulator has dropped or lost, after unlink_hosts.
+wan_drops() { sed -n 's/.* dropped \([0-9]*\) lost \([0-9]*\) refused \([0-9]*\) .*/\1 \2 \3/p' "$tmp/wan.log" | awk '{ n += $1 + $2 + $3 } END { print n + 0 }'; }
 
 unlink_hosts() {
 	stop wan || fail 'the emulator fails'

@@ -35,9 +35,11 @@ tcp() {
 		"d['end']['cpu_utilization_percent']['host_total'] / 100"
 }
 
-# measure LINK FLOW: a line of $tmp/figures.
+# measure LINK FLOW: a line of $tmp/figures, with the packets that the emulator, the devices and the sockets have dropped: what is sent
+# again beyond these is needless.
 measure() {
-	local result
+	local result before after
+	before=$(host_drops)
 	# shellcheck disable=SC2046
 	link $(link_keys "$1")
 	tcp_host a && tcp_host b
@@ -45,8 +47,9 @@ measure() {
 	tcp-*) result=$(tcp "${2#tcp-}") ;;
 	*) result=$(ours "$2") ;;
 	esac || { echo "$result" && exit 1; }
+	after=$(host_drops)
 	unlink_hosts
-	echo "$1 $2 $result" | tee -a "$tmp/figures"
+	echo "$1 $2 $result dropped $(wan_drops) ${after% *} $((${after#* } - ${before#* }))" | tee -a "$tmp/figures"
 }
 
 medians() {
