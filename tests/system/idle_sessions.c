@@ -2,7 +2,7 @@
 /*
  * Opens sessions between two daemons and keeps them idle until standard input ends.
  *
- *   idle_sessions SOCKET SOCKET2 ADDRESS PORT N [PORTS [ROUNDS [BYTES]]]
+ *   idle_sessions SOCKET SOCKET2 ADDRESS PORT N [PORTS [ROUNDS [BYTES [DEPTH]]]]
  *
  * prints a line "listening", waits for a line, and prints "open" when all N are. They are spread
  * over so many ports from PORT on, 1 by default; the sessions of a port share associations, those
@@ -22,6 +22,7 @@ enum {
 };
 
 static uint32_t length = 64; /* of each message */
+static uint32_t depth = 128; /* of each queue */
 
 struct side {
 	struct ddp_ctx *ctx;
@@ -49,7 +50,7 @@ static struct ddp_qp *make_qp(const struct side *s, struct ddp_id *id)
 	struct ddp_qp *qp;
 
 	init.send_cq = init.recv_cq = s->cq;
-	init.max_send_wr = init.max_recv_wr = 128;
+	init.max_send_wr = init.max_recv_wr = depth;
 	init.max_send_sge = init.max_recv_sge = 4;
 	MUST(ddp_create_qp(id, s->pd, &init, &qp));
 	return qp;
@@ -136,9 +137,9 @@ int main(int argc, char **argv)
 	struct side a, b;
 	char byte;
 
-	if (argc < 6 || argc > 9) {
+	if (argc < 6 || argc > 10) {
 		fprintf(stderr, "usage: idle_sessions SOCKET SOCKET2 ADDRESS PORT N "
-				"[PORTS [ROUNDS [BYTES]]]\n");
+				"[PORTS [ROUNDS [BYTES [DEPTH]]]]\n");
 		return 2;
 	}
 	port = atoi(argv[4]);
@@ -147,6 +148,8 @@ int main(int argc, char **argv)
 	rounds = argc > 7 ? atoi(argv[7]) : 0;
 	if (argc > 8)
 		length = (uint32_t)atoi(argv[8]);
+	if (argc > 9)
+		depth = (uint32_t)atoi(argv[9]);
 	alarm(300);
 	open_side(&a, argv[1]);
 	open_side(&b, argv[2]);
