@@ -23,7 +23,7 @@ ib_read_lat -x 0
 ib_send_bw --use-srq -q 4 -R
 ib_send_bw --post_list 10 --recv_post_list 10
 ib_send_lat -s 12345
-ib_atomic_bw -A CMP_AND_SWP
+ib_atomic_bw -A CMP_AND_SWAP
 END
 hosts_end
 version perftest "$((port - 10000)) runs of its programs for reliable connections"
