@@ -35,7 +35,7 @@ enum {
 	IPC_MINOR_CTL_CAPTURE = 12,
 	IPC_MINOR_CTL_USER = 13,   /* CTL_USER and CTL_TURN */
 	IPC_MINOR_READ_PARTS = 14, /* WQE_READ without an element, or with several */
-	IPC_MINOR_ACCESS = 14,     /* MSG_OPTIONS_ACCESS, MSG_QP_CREDITS */
+	IPC_MINOR_ACCESS = 14,     /* MSG_OPTIONS_ACCESS, MSG_QP_CREDITS, MSG_QP_STRICT_RECVS */
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

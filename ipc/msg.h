@@ -357,7 +357,8 @@ enum {
 	MSG_QP_KEEP_RECVS = 2,
 	MSG_QP_ACKED = 4,
 	MSG_QP_IMM_OF_SEND = 8,
-	MSG_QP_CREDITS = 16, /* since minor 14 */
+	MSG_QP_CREDITS = 16,      /* since minor 14 */
+	MSG_QP_STRICT_RECVS = 32, /* since minor 14 */
 };
 
 struct msg_options {

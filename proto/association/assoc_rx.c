@@ -188,8 +188,10 @@ static bool is_renumbered(const struct assoc_stream *s, const struct ssn_rec *c)
 /* It found no receive, and may wait for one. A request beyond IRD is an error of the peer. */
 static bool may_wait(const struct assoc_stream *s, const struct ssn_rec *c)
 {
-	return (c->perr == PERR_NO_BUFFER || c->perr == PERR_BAD_RECEIVE) &&
-	       c->ddp.qn == WIRE_QN_SEND && assoc_hold_waits(s);
+	bool bad = c->perr == PERR_BAD_RECEIVE && !rdmap_is_strict(s->ep);
+
+	return (c->perr == PERR_NO_BUFFER || bad) && c->ddp.qn == WIRE_QN_SEND &&
+	       assoc_hold_waits(s);
 }
 
 /* Finds the placement target of a segment. False if it may wait for a receive instead. */

@@ -224,6 +224,8 @@ enum {
 	RDMAP_CREDITS = 16, /* if the endpoint of the peer has this option, too, each waits rather
 			       than be farther ahead of the other's receives than its
 			       rdmap_set_window() says (proto/rdmap/credit.h) */
+	RDMAP_STRICT_RECVS = 32, /* a message that finds a bad receive takes no other and does not
+				    wait: the session ends */
 };
 
 #define RDMAP_IMM_MARK UINT32_C(0xdd5e4d1a)

@@ -337,10 +337,16 @@ static inline unsigned rdmap_rqs(const struct rdmap *ep)
 	return ep->raw ? ep->queues + 1U : 1;
 }
 
+/* A bad receive ends the session. */
+static inline bool rdmap_is_strict(const struct rdmap *ep)
+{
+	return ep->options & RDMAP_STRICT_RECVS;
+}
+
 /*
  * Finds the slot for a message of the queue; takes receives from the owner up to its message
  * number. PERR_NONE with *ret_slot, PERR_MSN_RANGE, PERR_NO_BUFFER, or PERR_BAD_RECEIVE: the last
- * receives were taken, and they were invalid.
+ * receives were taken, and they were invalid; with RDMAP_STRICT_RECVS, one was.
  */
 enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 			   struct rdmap_rq_slot **ret_slot);

@@ -136,8 +136,11 @@ enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 
 	/* Bounded, because an owner may supply bad receives without end.
 	 */
-	for (i = 0; perr == PERR_NO_BUFFER && i <= q->slot.mask && take_receive(ep); i++)
+	for (i = 0; perr == PERR_NO_BUFFER && i <= q->slot.mask && take_receive(ep); i++) {
+		if (rdmap_is_strict(ep) && ep->bad_recvs != bad)
+			break;
 		perr = ddp_rx_msn(msn, q->msn, q->open);
+	}
 	ep->more_recvs = perr == PERR_NO_BUFFER && i > q->slot.mask;
 	if (perr == PERR_NONE)
 		*ret_slot = rdmap_rq_find(q, msn);
@@ -163,6 +166,8 @@ static enum perr pass_over(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 		q->open--;
 		ep->bad_recvs++;
 		report_bad(ep, q);
+		if (rdmap_is_strict(ep))
+			return PERR_BAD_RECEIVE;
 		perr = rdmap_rq_acquire(ep, q, msn, s);
 	}
 	if (perr == PERR_NONE && (*s)->no_memory)

@@ -192,6 +192,7 @@ static const struct value values[] = {
 	V(DDP_QP_ACKED),
 	V(DDP_QP_IMM_OF_SEND),
 	V(DDP_QP_CREDITS),
+	V(DDP_QP_STRICT_RECVS),
 	V(DDP_QP_ACCESS_NONE),
 	V(DDP_IMM_MARK),
 	V(DDP_QP_IDLE),

@@ -76,6 +76,11 @@ void qp_num_clear(struct qp_nums *t, uint32_t ddp)
 	qp_num_set(t, ddp, ddp);
 }
 
+void qp_num_void(struct qp_nums *t, uint32_t ddp)
+{
+	qp_num_set(t, ddp, QP_NUM_VOID);
+}
+
 uint32_t qp_num_ibv(const struct qp_nums *t, uint32_t ddp)
 {
 	unsigned i;

@@ -8,7 +8,10 @@
 
 #include <stdint.h>
 
-enum { QP_NUM_SIZE = 16384 };
+enum {
+	QP_NUM_SIZE = 16384,
+	QP_NUM_VOID = 0,
+};
 
 /* The numbers of one daemon; all zero at first. Each completion is looked up, so readers take no
  * lock: an entry has both numbers in one word. */
@@ -21,7 +24,11 @@ struct qp_nums {
 int qp_num_set(struct qp_nums *t, uint32_t ddp, uint32_t ibv);
 void qp_num_clear(struct qp_nums *t, uint32_t ddp);
 
-/* Returns the number that programs see. */
+/* Completions of this number, whose queue pair of libddpclient is gone, are for nobody, until it is
+ * cleared. */
+void qp_num_void(struct qp_nums *t, uint32_t ddp);
+
+/* Returns the number that programs see, or QP_NUM_VOID. */
 uint32_t qp_num_ibv(const struct qp_nums *t, uint32_t ddp);
 
 #endif

@@ -94,8 +94,8 @@ static struct ibv_context *open_context(struct host *h)
 	set_ops(&c->verbs);
 	ibv = &c->verbs.context;
 	ibv->device = &h->device;
-	ibv->cmd_fd = -1;
 	ibv->async_fd = c->async.fd;
+	ibv->cmd_fd = c->async.fd; /* programs pass copies of it on; ibv_import_device() refuses */
 	ibv->num_comp_vectors = 1;
 	pthread_mutex_init(&ibv->mutex, NULL);
 	ibv->abi_compat = __VERBS_ABI_IS_EXTENDED;

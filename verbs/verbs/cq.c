@@ -129,22 +129,35 @@ static void found_nothing(struct cq *c)
 		yield_cpu(yield_is_vain());
 }
 
+/* Without those of a session before the queue pair was in RESET. */
+static int take_new(struct cq *c, int n, struct ibv_wc *wc)
+{
+	const struct qp_nums *numbers = &context_of(c->ibv.context)->host->numbers;
+	struct ddp_wc got[CQ_BATCH];
+	int kept = 0, r;
+
+	do {
+		r = ddp_poll_cq(c->ddp, n < CQ_BATCH ? n : CQ_BATCH, got);
+		for (int i = 0; i < r; i++) {
+			convert_wc(numbers, &got[i], &wc[kept]);
+			kept += wc[kept].qp_num != QP_NUM_VOID;
+		}
+	} while (r > 0 && kept == 0);
+	return r < 0 ? -1 : kept;
+}
+
 int cq_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct cq *c = (struct cq *)cq;
-	const struct qp_nums *numbers = &context_of(cq->context)->host->numbers;
-	struct ddp_wc got[CQ_BATCH];
 	int r;
 
 	r = __atomic_load_n(&c->own, __ATOMIC_RELAXED) ? take_own(c, n, wc) : 0;
 	if (r > 0)
 		return r;
-	r = ddp_poll_cq(c->ddp, n < CQ_BATCH ? n : CQ_BATCH, got);
-	for (int i = 0; i < r; i++)
-		convert_wc(numbers, &got[i], &wc[i]);
+	r = take_new(c, n, wc);
 	if (r == 0)
 		found_nothing(c);
-	return r < 0 ? -1 : r;
+	return r;
 }
 
 static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)

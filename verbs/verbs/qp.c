@@ -68,7 +68,7 @@ static void fill_init(const struct ibv_qp_init_attr *a, struct ddp_qp_init *ret)
 		.hold_bytes = hold_for(a),
 		.hold_ms = HOLD_MS,
 		.options = DDP_QP_PLACE_IN_ORDER | DDP_QP_KEEP_RECVS | DDP_QP_ACKED |
-			   DDP_QP_IMM_OF_SEND | DDP_QP_CREDITS,
+			   DDP_QP_IMM_OF_SEND | DDP_QP_CREDITS | DDP_QP_STRICT_RECVS,
 	};
 }
 
@@ -332,6 +332,13 @@ int qp_check_sends(struct qp *qp)
 	return r;
 }
 
+void qp_forget_past(struct qp *qp)
+{
+	if (qp->past)
+		qp_num_clear(&context_of(qp->ibv.context)->host->numbers, qp->past);
+	qp->past = 0;
+}
+
 /* Gives a queue pair of libddpclient the place of the one that had a session. */
 static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp)
 {
@@ -339,7 +346,9 @@ static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp)
 	struct ddp_qp *old = qp->ddp;
 
 	if (qp->port) {
-		qp_num_clear(&h->numbers, ddp_qp_num(old));
+		qp_forget_past(qp);
+		qp->past = ddp_qp_num(old);
+		qp_num_void(&h->numbers, qp->past);
 		qp_num_set(&h->numbers, ddp_qp_num(ddp), qp->num);
 	}
 	ddp_destroy_qp(old);

@@ -46,6 +46,7 @@ struct qp {
 	struct sockaddr_storage request_addr;
 	struct ddp_qp *ddp;
 	uint32_t num;            /* as ibv.qp_num */
+	uint32_t past;           /* the number of ddp before RESET, which is void; 0: none */
 	struct host_watch watch; /* of ddp */
 	struct ibv_qp_init_attr init;
 	struct ddp_qp_init ddp_init; /* values of its creation */
@@ -135,6 +136,10 @@ void qp_session_ended(struct qp *qp, bool failed);
  * id. The caller holds event_lock. 0 or a positive errno value; on failure the state is the old
  * one. */
 int qp_renew(struct qp *qp);
+
+/* Completions of the session before RESET, which are void, may be handed out again: all that a
+ * program that polls has not seen are gone by now. The caller holds event_lock. */
+void qp_forget_past(struct qp *qp);
 
 /* The rare cases of ibv_post_send(): the state takes no Sends, or the session has ended. 0 or a
  * positive errno value. */

@@ -742,7 +742,11 @@ enum ddp_qp_options {
 	 * for them nor room in its hold. The request and its answer have 20 bytes more of private
 	 * data, which the programs do not see. A hold with hold_ms has at least 393360 bytes. See
 	 * ddp_create_qp(3). */
-	DDP_QP_CREDITS = 16
+	DDP_QP_CREDITS = 16,
+	/* A receive whose memory is invalid ends the session when a message finds it, as with a
+	 * reliable connection of verbs; else it completes with an error, and the message takes the
+	 * next one. */
+	DDP_QP_STRICT_RECVS = 32
 };
 
 #define DDP_IMM_MARK 0xdd5e4d1aU

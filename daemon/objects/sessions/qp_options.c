@@ -13,14 +13,15 @@
 
 enum {
 	FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS | MSG_QP_ACKED | MSG_QP_IMM_OF_SEND |
-		MSG_QP_CREDITS,
+		MSG_QP_CREDITS | MSG_QP_STRICT_RECVS,
 };
 
 _Static_assert((int)MSG_QP_PLACE_IN_ORDER == RDMAP_PLACE_IN_ORDER &&
 		       (int)MSG_QP_KEEP_RECVS == RDMAP_KEEP_RECVS &&
 		       (int)MSG_QP_ACKED == RDMAP_ACKED &&
 		       (int)MSG_QP_IMM_OF_SEND == RDMAP_IMM_OF_SEND &&
-		       (int)MSG_QP_CREDITS == RDMAP_CREDITS,
+		       (int)MSG_QP_CREDITS == RDMAP_CREDITS &&
+		       (int)MSG_QP_STRICT_RECVS == RDMAP_STRICT_RECVS,
 	       "options keep their bits");
 
 /* ---- checks ---- */
