@@ -142,6 +142,44 @@ Test(lab, a_late_flow_with_bbr_gets_its_share)
 	check_share("300m100", SCTP_CC_BBR);
 }
 
+/* Delays of messages of 64 bytes beside bulk data of the same association, or of another one, over
+ * a queue of four bandwidth-delay products. */
+static struct lab_delays small_delays(enum sctp_cc_algo algo, bool same)
+{
+	struct lab_config c = lab_config(lab_link_find("300m10"));
+	struct lab_delays ret;
+	struct lab *l;
+
+	c.link[0].queue *= 4;
+	c.flow[0].algo = algo;
+	c.flow[0].kind = same ? LAB_BOTH : LAB_BULK;
+	c.flow[1].kind = LAB_SMALL;
+	c.flows = same ? 1 : 2;
+	l = lab_new(&c);
+	lab_run(l, 25);
+	ret = l->flow[!same].small;
+	lab_free(l);
+	return ret;
+}
+
+/* The way back has no queue: 5 ms. */
+static void check_small(enum sctp_cc_algo algo)
+{
+	struct lab_delays same = small_delays(algo, true), other = small_delays(algo, false);
+	double mean = (lab_delays_mean_ms(&same) + 5) / (lab_delays_mean_ms(&other) + 5),
+	       p98 = (lab_delays_ms(&same, 98) + 5) / (lab_delays_ms(&other, 98) + 5);
+
+	cr_log_info("mean %.2f, p98 %.2f", mean, p98);
+	cr_expect_leq(mean, 1.2, "mean %.2f", mean);
+	cr_expect_leq(p98, 1.2, "p98 %.2f", p98);
+}
+
+Test(lab, small_messages_wait_in_the_network_not_behind_bulk_data_of_their_association)
+{
+	check_small(SCTP_CC_CUBIC);
+	check_small(SCTP_CC_BBR);
+}
+
 /* A user who always has more to send, and waits because enough is unsent, does not limit the
  * rate: samples of the path count. */
 Test(lab, a_user_who_waits_for_room_does_not_limit_the_rate)
