@@ -220,9 +220,9 @@ void assoc_tx_acked(struct assoc *a);
 /* The transport reports that the peer has acknowledged all but the `unacked` youngest messages. */
 void assoc_tx_progress(struct assoc *a, uint32_t unacked);
 
-/* The same, for the windows of streams only (RFC 5043 10): nothing completes. To be called once in
- * some thousand messages. A transport that reports only that everything was acknowledged may never
- * do so while bulk data flow. */
+/* The same, for the windows of streams only (RFC 5043 10): no request completes. To be called once
+ * in some thousand messages. A transport that reports only that everything was acknowledged may
+ * never do so while bulk data flow. */
 void assoc_tx_check(struct assoc *a, uint32_t unacked);
 /* True if a stream waits because it has as many unacknowledged messages as it may have: progress
  * shall be reported. */

@@ -8,8 +8,11 @@
 #   SECONDS      of a measurement, after WARM others
 #   FLOW         an algorithm of user.congestion_control; tcp-ALGORITHM; fq-ALGORITHM: TCP that fq paces; single-ALGORITHM: TCP that
 #                sends packets one by one; each may end in +N: it begins N seconds later
+# The second flow may be messages of 64 bytes instead, which start when the other one has warmed up:
+#   small        Sends of an association of their own; beside: of the association of the first flow; echo: by TCP
 # Prints lines: company LINK QUEUE FLOW FLOW MB/S MB/S SHARE DROPPED DROPPED MS MS NUMBER LOST: what b received on the wire, what the
-# queue has dropped of each flow, and round trips of small packets: mean, 99th percentile. Before them, for each second:
+# queue has dropped of each flow, and round trips of small packets: mean, 99th percentile; then those of a second flow of small
+# messages. Before them, for each second:
 # beside SECOND MB/S MB/S QUEUE WINDOW WINDOW: the queue in bytes, windows in packets.
 # shellcheck source=net.sh
 . "${top_srcdir:-.}/tests/kernel/net.sh"
@@ -90,7 +93,11 @@ backlog() { at r tc -s qdisc show dev link2 root | sed -n 's/.*backlog \([0-9]*\
 
 # --- the flows ---
 
-algorithm() { local x=${flow[$1]%+*} && echo "${x#*-}"; }
+algorithm() {
+	local x=${flow[$1]%+*}
+	[ "$x" != small ] || x=${flow[0]%+*}
+	echo "${x#*-}"
+}
 
 # Windows of any size; no memory of former connections.
 tcp_host() {
@@ -103,6 +110,11 @@ tcp_host() {
 prepare() {
 	local n=$1
 	case ${flow[n]} in
+	beside) server ddperf1 b0 "$ddperf" -s -p 5045 --socket "$(socket_of b0)" ;;
+	echo)
+		background little ip netns exec b "$echo" tcp "${to[1]}" serve
+		eventually 20 grep -q ready "$tmp/little.log" || fail echo
+		;;
 	*-*)
 		background "iperf$n" ip netns exec b iperf3 --forceflush -s -B "${to[n]}"
 		eventually 20 grep -q listening "$tmp/iperf$n.log" || fail 'iperf3 -s'
@@ -119,9 +131,35 @@ prepare() {
 	esac
 }
 
+# small_messages N
+small_messages() {
+	local n=1 port=5044
+	[ "${flow[$1]}" != beside ] || n=0 port=5045
+	read -r -t "$warm" <>"$tmp/never"
+	if [ "${flow[$1]}" = echo ]; then
+		at a1 "$echo" tcp "${to[1]}" "$seconds" "${from[1]}" "$(algorithm 0)"
+	else
+		"$ddperf" --socket "$(socket_of a$n)" -j -p $port -t "$seconds" "${to[n]}" send lat
+	fi
+}
+
+# Their round trips in ms: mean, 99th percentile. ddperf has the way there alone.
+small_trips() {
+	case ${flow[1]} in
+	echo) cut -d ' ' -f 1,2 "$tmp/flow1.log" ;;
+	small | beside) python3 -c 'import json, sys; d = json.load(sys.stdin); print(*(round(d[f"latency_{x}_us"] / 500, 1) for x in ("mean", "p99")))' <"$tmp/flow1.log" ;;
+	esac
+}
+
 # begin N
 begin() {
 	local n=$1 all=$((seconds + warm))
+	case ${flow[n]} in
+	small | beside | echo)
+		small_messages "$n" >"$tmp/flow$n.log" 2>&1
+		return
+		;;
+	esac
 	case ${flow[n]} in
 	*+*) read -r -t "${flow[n]#*+}" <>"$tmp/never" ;;
 	esac
@@ -134,6 +172,7 @@ begin() {
 # window N: in packets of 1500 bytes.
 window() {
 	case ${flow[$1]} in
+	small | beside | echo) echo 0 ;;
 	*-*) at "a$1" ss -tin dst "${to[$1]}" | sed -n 's/.* cwnd:\([0-9]*\).*/\1/p' | sort -n | tail -n 1 ;;
 	*) ctl "a$1" -o path | sed -n 's/.* cwnd \([0-9]*\).*/\1/p' | awk '$1 > n { n = $1 } END { print int(n / 1448) }' ;;
 	esac
@@ -187,7 +226,7 @@ round() {
 	report "$tmp/watched" >"$tmp/report"
 	sed '$d' "$tmp/report"
 	read -r -t 2 <>"$tmp/never"
-	echo "company $link $part ${flow[*]} $(tail -n 1 "$tmp/report") $(dropped)$(cat "$tmp/trips")"
+	echo "company $link $part ${flow[*]} $(tail -n 1 "$tmp/report") $(dropped)$(cat "$tmp/trips") $(small_trips)"
 }
 
 modprobe -d /run/uml -a act_gact sch_fq tcp_bbr || fail modules
