@@ -82,10 +82,8 @@ int message_usage_hint(void)
 const char *message_strerror(int err)
 {
 	static _Thread_local char buf[128];
-	const char *text = strerror_r(err < 0 ? -err : err, buf, sizeof(buf));
 
-	if (text != buf)
-		snprintf(buf, sizeof(buf), "%s", text);
+	snprintf(buf, sizeof(buf), "%s", strerror(err < 0 ? -err : err));
 	/* "Connection refused" becomes lower case, "I/O error" does not. */
 	if (buf[0] && islower((unsigned char)buf[1]))
 		buf[0] = (char)tolower((unsigned char)buf[0]);

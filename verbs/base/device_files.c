@@ -20,7 +20,10 @@
 
 #define DEVICES "/dev/infiniband/uverbs_ddpsctp"
 
-struct statx; /* musl 1.2.3 has none */
+/* musl 1.2.3 has none. */
+struct statx;
+int statx(int folder, const char *restrict path, int flags, unsigned mask,
+	  struct statx *restrict ret);
 
 static const char *file_of(const char *path, char *to)
 {

@@ -71,6 +71,9 @@ static void *own_symbol(const char *name, const char *version)
 	return ret;
 }
 
+/* musl has none. */
+void *dlvsym(void *handle, const char *name, const char *version);
+
 void *dlvsym(void *handle, const char *name, const char *version)
 {
 	void *own;
