@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # libfabric's fabtests, where PATH has them (Debian has no package; build the tag of its libfabric): each pair of fabtests.list
-# ends as the list says, and so does fi_ubertest with the cases of fabtests.uber.
+# ends as the list says, and so does fi_ubertest with the cases of fabtests.uber. A pair that does not is run a second time:
+# libfabric 1.17 may end with SIGSEGV when a session ends (ddpverbs(7)), and a busy machine may need more than the limit.
 # shellcheck source-path=SCRIPTDIR/../system source=verbs-hosts.sh
 . "${top_srcdir:-.}/tests/system/verbs-hosts.sh"
 needs fi_msg_pingpong fi_ubertest
@@ -28,7 +29,7 @@ pair_verdict() {
 	esac
 }
 
-passed=0 wrong=0 all=0
+passed=0 wrong=0 again=0
 while IFS='	' read -r verdict words _; do
 	case $verdict in '' | '#'*) continue ;; esac
 	# shellcheck disable=SC2254 # a pattern
@@ -36,7 +37,13 @@ while IFS='	' read -r verdict words _; do
 	# shellcheck disable=SC2086
 	pair_verdict $words >"$tmp/verdict" # by this shell, whose children it ends
 	got=$(<"$tmp/verdict")
-	all=$((all + 1))
+	if [ "${got%% *}" != "$verdict" ]; then
+		echo "$words: $got, expected $verdict; again"
+		again=$((again + 1))
+		# shellcheck disable=SC2086
+		pair_verdict $words >"$tmp/verdict"
+		got=$(<"$tmp/verdict")
+	fi
 	case $got in PASS) passed=$((passed + 1)) ;; esac
 	[ "${got%% *}" = "$verdict" ] && continue
 	echo "$words: $got, expected $verdict"
@@ -45,6 +52,7 @@ while IFS='	' read -r verdict words _; do
 done <"$list"
 offered=$(grep -c '^\(PASS\|FAIL\)' "$list")
 words="$passed of $offered pairs"
+[ $again -eq 0 ] || words="$words ($again at the second time)"
 
 if [ -z "${FABTESTS_ONLY-}" ]; then
 	limit=400

@@ -7,6 +7,32 @@
 needs ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw
 hosts
 list_perftest_few
+
+# ended_with_client OPTION...: the server of --run_infinitely ends after its client was killed.
+ended_with_client() {
+	local server client
+	port=$((port + 1))
+	on a
+	background "$1-infinite" "${with[@]}" "$@" --run_infinitely -F -p $port
+	server=$pid
+	eventually 10 listens_or_gone $port "$server"
+	on b
+	background client "${with[@]}" "$@" --run_infinitely -F -p $port $a
+	client=$pid
+	eventually 20 runs || fail "$1 --run_infinitely: no session"
+	kill -9 "$(pgrep -P "$client")" # timeout has one child, the program
+	wait "$client"
+	eventually 10 gone "$server" || fail "$1 --run_infinitely: its server does not end"
+	eventually 10 clean || fail "$1 --run_infinitely leaves something in a daemon"
+}
+runs() { ctl b -o qp | grep -q 'state rts '; }
+ended_with_client ib_write_bw
+ended_with_client ib_read_bw
+# A server of Sends only polls its receives, which the end of the peer flushes on an iWARP device alone.
+export DDPVERBS_IWARP=1
+ended_with_client ib_send_bw -R
+unset DDPVERBS_IWARP
+
 while read -r options; do
 	# shellcheck disable=SC2086
 	perftest 1 $options -n "$iterations"
