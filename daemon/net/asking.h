@@ -14,7 +14,9 @@
 
 #include "util/list.h"
 
-enum { ASKING_MOST = 128 /* half of a peer's share of the default backlog */ };
+enum {
+	ASKING_MOST = 128 /* two associations fit into the share of a peer of the default backlog */
+};
 
 struct asking {
 	uint32_t unanswered;

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Ranks exchange messages of many sizes, each byte of which depends on who sent it, and compare them."""
 
+# Usage: mpi_ranks.py [LARGEST]: bytes of the largest block
+
 import sys
 
 from mpi4py import MPI
 
 LARGEST = int(sys.argv[1]) if len(sys.argv) > 1 else 1 << 20
-
 SIZES = [size for size in (1, 8, 1000, 4096, 65536, 1 << 20) if size <= LARGEST]
 WORLD = MPI.COMM_WORLD
 ME, ALL = WORLD.Get_rank(), WORLD.Get_size()
