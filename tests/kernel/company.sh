@@ -5,7 +5,7 @@
 # Usage: company.sh LINK QUEUE SECONDS WARM ROUNDS FLOW FLOW
 #   LINK         300m10 and so on: the rate in Mbit/s and the round trip in ms
 #   QUEUE        bandwidth-delay products that it holds, in percent
-#   SECONDS      of a measurement, after WARM others
+#   SECONDS      of a measurement, after WARM others; the flows last a little longer
 #   FLOW         an algorithm of user.congestion_control; tcp-ALGORITHM; fq-ALGORITHM: TCP that fq paces; single-ALGORITHM: TCP that
 #                sends packets one by one; each may end in +N: it begins N seconds later
 # The second flow may be messages of 64 bytes instead, which start when the other one has warmed up:
@@ -13,7 +13,7 @@
 # Prints lines: company LINK QUEUE FLOW FLOW MB/S MB/S SHARE DROPPED DROPPED MS MS NUMBER LOST: what b received on the wire, what the
 # queue has dropped of each flow, and round trips of small packets: mean, 99th percentile; then those of a second flow of small
 # messages. Before them, for each second:
-# beside SECOND MB/S MB/S QUEUE WINDOW WINDOW: the queue in bytes, windows in packets.
+# beside SECOND MB/S MB/S QUEUE WINDOW WINDOW: the queue in bytes, windows in packets, or -.
 # shellcheck source=net.sh
 . "${top_srcdir:-.}/tests/kernel/net.sh"
 needs ddpsctpd ddpctl ddperf iperf3 python3 ss
@@ -153,7 +153,7 @@ small_trips() {
 
 # begin N
 begin() {
-	local n=$1 all=$((seconds + warm))
+	local n=$1 all=$(((seconds + warm) * 11 / 10 + 5)) # longer than "watch", whose seconds are no shorter
 	case ${flow[n]} in
 	small | beside | echo)
 		small_messages "$n" >"$tmp/flow$n.log" 2>&1
@@ -180,10 +180,11 @@ window() {
 
 # Each second: SECOND, counters at b, the queue, the windows.
 watch() {
-	local second windows
+	local second first other now
 	for second in $(seq 0 $((seconds + warm))); do
-		windows="$(window 0) $(window 1)"
-		echo "$second $(counters b) $(backlog) $windows"
+		first=$(window 0) other=$(window 1)
+		read -r now _ </proc/uptime
+		echo "$second $(counters b) $(backlog) ${first:--} ${other:--} $now"
 		[ "$second" != "$warm" ] || echo "$(counters r) $(counters b) $(backlog)" >"$tmp/warm"
 		read -r -t 1 <>"$tmp/never"
 	done
@@ -192,11 +193,12 @@ watch() {
 # report FILE: of watch; the last line is a summary: MB/S MB/S SHARE.
 report() {
 	awk -v warm="$warm" '
-		NR > 1 { printf "beside %d %.2f %.2f %s %s %s\n", $1, ($3 - was[3]) / 1e6, ($5 - was[5]) / 1e6, $6, $7, $8 }
+		function rate(i) { return ($(i) - was[i]) / 1e6 / ($9 - was[9]) }
+		NR > 1 { printf "beside %d %.2f %.2f %s %s %s\n", $1, rate(3), rate(5), $6, $7, $8 }
 		{ for (i = 1; i <= NF; i++) was[i] = $i }
-		$1 == warm { first = $3; second = $5 }
+		$1 == warm { first = $3; second = $5; since = $9 }
 		END {
-			a = $3 - first; b = $5 - second; s = $1 - warm
+			a = $3 - first; b = $5 - second; s = $9 - since
 			printf "%.2f %.2f %.2f\n", a / 1e6 / s, b / 1e6 / s, a / (a + b)
 		}' "$1"
 }
