@@ -11,10 +11,7 @@ enum {
 	EXTRA_LONGEST_US = 10000000, /* whatever was acknowledged, it is less than expected then */
 	EXTRA_ROUNDS = 5,            /* half of ExtraAckedFilterLen: the filter has two slots */
 	FULL_BW_ROUNDS = 3,
-	FEW_LOST = 5,      /* packets */
-	YIELD = 85,        /* percent of inflight_longterm that a round with losses leaves in
-			      ProbeBW_CRUISE, */
-	YIELD_LEAST = 125, /* or percent of the BDP */
+	FEW_LOST = 5, /* packets */
 };
 
 static const uint64_t us_per_s = 1000000;
@@ -115,19 +112,6 @@ static void lower_bounds(struct sctp_cc *c)
 			(uint32_t)((uint64_t)b->inflight_shortterm * SCTP_BBR_BETA / 100));
 }
 
-/* Losses while this path does not probe: another one does, or there is less room than there was.
- * The larger flow gives up more, and has enough for its rate afterwards. */
-static void yield_room(struct sctp_cc *c)
-{
-	struct sctp_bbr *b = c->bbr;
-	uint64_t bdp = sctp_bbr_max_bw(b) * b->min_rtt_us / us_per_s;
-	uint64_t less =
-		max_u64((uint64_t)b->inflight_longterm * YIELD / 100, bdp * YIELD_LEAST / 100);
-
-	if (b->state == SCTP_BBR_CRUISE && b->inflight_longterm != SCTP_BBR_ANY_VOLUME)
-		b->inflight_longterm = (uint32_t)min_u64(b->inflight_longterm, less);
-}
-
 bool sctp_bbr_exceeds_loss(const struct sctp_cc *c, uint64_t lost, uint64_t sent)
 {
 	uint64_t few = min_u64(FEW_LOST * c->pmdcs, sent / 10);
@@ -152,10 +136,8 @@ static void update_congestion(struct sctp_cc *c, const struct sctp_sample *s)
 	update_max_bw(b, s);
 	if (!b->loss_round_start)
 		return;
-	if (b->loss_in_round && !accelerates(b) && lost_much(c)) {
+	if (b->loss_in_round && !accelerates(b) && lost_much(c))
 		lower_bounds(c);
-		yield_room(c);
-	}
 	b->loss_in_round = false;
 }
 

@@ -17,10 +17,9 @@
  * one after each probe, and has no need of ProbeRTT, which would take a fiftieth of its rate; one
  * that shares a queue sees none.
  * - Two flows that fill a queue share it as they found it: inflight_longterm of each is as large as
- * its flight was. So a round with losses in ProbeBW_CRUISE takes 15 percent of it, but leaves
- * 1.25 BDP; ProbeBW_UP raises it by a 32nd or 64 packets in the first round, and not by one; and
- * the probe after ProbeRTT, where the queue is empty, follows within a second. A second, late flow
- * has its share in half a minute instead of minutes.
+ * its flight was. So ProbeBW_UP raises it by a 32nd or 64 packets in the first round, and not by
+ * one; and the probe after ProbeRTT, where the queue is empty, follows within a second. A second,
+ * late flow has its share in half a minute instead of minutes.
  * - A bound because of losses admits a batch more. A batch leaves at once, so the flight exceeds
  * the BDP by one.
  * - State to be restored is saved when a recovery begins and not with each round that has losses: a

@@ -92,6 +92,24 @@ Test(sctp_cc_bbr, a_short_queue_is_enough)
 	cr_assert_gt(used, 0.85, "%.3f", used);
 }
 
+/* A flow that ignores losses fills the queue all the time. Who gives up a part with each round has
+ * little left at the next probe. */
+Test(sctp_cc_bbr, losses_that_others_cause_lower_the_bounds_of_one_cycle_only)
+{
+	struct bbr_run *r = bbr_run_begin(&plain, 1);
+	uint32_t longterm = (uint32_t)bdp(&plain) * 2;
+
+	bbr_run_until(r, 3000000);
+	cr_assert(bbr_run_until_state(r, SCTP_BBR_CRUISE, 5000000));
+	r->model.inflight_longterm = longterm;
+	r->link.loss = 0.1;
+	bbr_run_until(r, r->now + 200000);
+	cr_assert_eq(r->model.state, SCTP_BBR_CRUISE);
+	cr_assert_lt(r->model.inflight_shortterm, longterm);
+	cr_assert_geq(r->model.inflight_longterm, longterm, "%u, not %u",
+		      (unsigned)r->model.inflight_longterm, (unsigned)longterm);
+}
+
 /* Others fill the queue at the third second, and it stays full. */
 Test(sctp_cc_bbr, the_round_trip_is_measured_with_a_short_flight_after_five_seconds_in_a_queue)
 {
