@@ -28,11 +28,30 @@ static struct link *another_link(void)
 	return link_to(stage.daemon[0].addr, stage.port);
 }
 
-static struct ddp_cm_event *next_event(void)
+static void ask(struct link *good)
 {
+	struct raw_msg m = raw_control(RAW_INITIATE, "good", 4);
+
+	link_begin(good, 0, false);
+	link_send(good, 0, &m);
+}
+
+/* The kernel may tell the daemon of a request before it tells of the associations that ended
+ * earlier: then the listener has no room, and the peer that asks (NULL: none) does so again. */
+static struct ddp_cm_event *next_event(struct link *asks)
+{
+	const struct raw_msg refusal = raw_control(RAW_END, NULL, 0);
 	struct ddp_cm_event *ev = NULL;
 
-	UNTIL(ddp_get_cm_event(client_ctx(), &ev, 0) == 0, ddp_fd(client_ctx()), "an event");
+	while (!ev) {
+		UNTIL(ddp_get_cm_event(client_ctx(), &ev, 0) == 0 ||
+			      (asks && link_waiting(asks, 0) > 0),
+		      ddp_fd(client_ctx()), "an event");
+		if (ev)
+			break;
+		link_expect(asks, 0, &refusal, "the refusal");
+		ask(asks);
+	}
 	EXPECT(ev->type == DDP_CM_CONNECT_REQUEST || ev->type == DDP_CM_REQUEST_GONE, "event %s",
 	       ddp_event_str(ev->type));
 	return ev;
@@ -46,14 +65,12 @@ static struct ddp_cm_event *next_event(void)
 static unsigned read_requests(struct link *good)
 {
 	const struct raw_msg no = raw_control(RAW_REJECT, NULL, 0);
-	struct raw_msg m = raw_control(RAW_INITIATE, "good", 4);
 	unsigned asked = 0, gone = 0;
 	bool met = false;
 
-	link_begin(good, 0, false);
-	link_send(good, 0, &m);
+	ask(good);
 	while (!met || gone < asked) {
-		struct ddp_cm_event *ev = next_event();
+		struct ddp_cm_event *ev = next_event(met ? NULL : good);
 		struct ddp_id *id = ev->id;
 		bool is_good = ev->type == DDP_CM_CONNECT_REQUEST && ev->private_len == 4;
 		bool is_gone = ev->type == DDP_CM_REQUEST_GONE;
