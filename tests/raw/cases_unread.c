@@ -36,8 +36,8 @@ static void ask(struct link *good)
 	link_send(good, 0, &m);
 }
 
-/* The kernel may tell the daemon of a request before it tells of the associations that ended
- * earlier: then the listener has no room, and the peer that asks (NULL: none) does so again. */
+/* The kernel may report a request before it reports the ends of older associations: then the
+ * listener has no room, and the peer that asks (NULL: none) does so again. */
 static struct ddp_cm_event *next_event(struct link *asks)
 {
 	const struct raw_msg refusal = raw_control(RAW_END, NULL, 0);
