@@ -3,6 +3,8 @@
 
 The calls are those of ddp_easy(3). ``Connection`` and ``Listener`` block; ``ddpclient.aio`` has
 the same for asyncio. Failures raise ``Error``, an ``OSError`` with the errno value and a sentence.
+Arguments that no call can take raise ``TypeError`` or ``ValueError``. A ``Buffer`` is ``bytes``,
+``bytearray``, ``memoryview``, ``Memory``, ``mmap.mmap``, an array of numpy and so on.
 """
 
 from ._errors import Closed, Error, TimedOut

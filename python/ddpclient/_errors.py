@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import errno
+from typing import Dict, Type
 
 
 class Error(OSError):
-    """A call failed: ``errno`` is the error, ``strerror`` a sentence."""
+    """A call failed: ``errno`` is the error, ``strerror`` a sentence. Each error is also the standard
+    exception of its errno value: ``ConnectionRefusedError``, ``ConnectionResetError``,
+    ``PermissionError``, ``FileNotFoundError`` and so on."""
 
 
 class TimedOut(Error, TimeoutError):
@@ -15,11 +18,20 @@ class TimedOut(Error, TimeoutError):
 
     @property
     def started(self) -> bool:
+        """The work continues, and must not be started again."""
         return self.errno == errno.EINPROGRESS
 
 
-class Closed(Error, ConnectionError):
+class Closed(Error, BrokenPipeError):
     """The peer has closed the connection, or this side has."""
+
+
+# The class for a standard exception that is not above.
+_standard: Dict[Type[OSError], Type[Error]] = {OSError: Error}
+for _base in OSError.__subclasses__() + ConnectionError.__subclasses__():
+    if _base.__module__ == "builtins" and not issubclass(Error, _base):
+        _standard[_base] = type(_base.__name__, (Error, _base), {"__module__": __name__, "__doc__": _base.__doc__})
+        globals()[_base.__name__] = _standard[_base]  # for pickle
 
 
 def error_of(code: int, sentence: str) -> Error:
@@ -29,4 +41,4 @@ def error_of(code: int, sentence: str) -> Error:
         return TimedOut(number, sentence)
     if number == errno.ESHUTDOWN:
         return Closed(number, sentence)
-    return Error(number, sentence)
+    return _standard.get(type(OSError(number, sentence)), Error)(number, sentence)

@@ -5,21 +5,22 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import math
 import mmap
 import os
 import threading
 import time
 from typing import Any, Callable, Optional, Union
 
+from . import _arguments
+from ._arguments import Buffer, milliseconds
 from ._errors import Closed, Error, TimedOut, error_of
 from ._library import REMOTE_READ, REMOTE_WRITE, EasyAttr, lib
-
-Buffer = Union[bytes, bytearray, memoryview, mmap.mmap]
 
 SLICE = 0.2  # seconds of a call of the library, so that signals and close() need not wait for longer
 SCRATCH = 65536  # bytes that are copied at a time for buffers that are not registered
 DEFAULT_MESSAGE = 16384
+MESSAGE_BYTES_MAX, MESSAGES_MAX = 2**24, 4096
+OFFSET_MAX = 2**64 - 1
 
 
 class Memory(mmap.mmap):
@@ -35,6 +36,15 @@ class Memory(mmap.mmap):
 
     @classmethod
     def _of(cls, owner: "_Endpoint", length: int) -> "Memory":
+        try:
+            return cls._made(owner, _arguments.number("alloc: length", length, 1, _arguments.BYTES_MAX))
+        except Error:
+            raise
+        except OSError as error:
+            raise error_of(-(error.errno or errno.EIO), f"alloc: {length} bytes: {error.strerror}") from None
+
+    @classmethod
+    def _made(cls, owner: "_Endpoint", length: int) -> "Memory":
         fd = os.memfd_create("ddpclient", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(fd, length)
@@ -69,8 +79,7 @@ class Memory(mmap.mmap):
 class _Held:
     """The address of a buffer, while it is held."""
 
-    def __init__(self, data: Buffer):
-        view = memoryview(data).cast("B")
+    def __init__(self, view: memoryview):
         self.length = view.nbytes
         self.address: Any = None
         self._keep: Any = None
@@ -84,13 +93,6 @@ class _Held:
             self.address = ctypes.c_void_p(ctypes.addressof(self._keep))
 
 
-def milliseconds(timeout: Optional[float]) -> int:
-    """For a time-out in seconds, None: without end."""
-    if timeout is None:
-        return -1
-    return min(math.ceil(max(timeout, 0) * 1000), 2**31 - 1)
-
-
 def _sentence(handle: Optional[ctypes.c_void_p]) -> str:
     return (lib.ddp_easy_error(handle) or b"").decode(errors="replace")
 
@@ -100,7 +102,10 @@ class _Endpoint:
     each other."""
 
     def __init__(self, socket: Optional[str] = None, message_bytes: int = 0, messages: int = 0):
-        attr = EasyAttr(ctypes.sizeof(EasyAttr), os.fsencode(socket) if socket else None, message_bytes, messages)
+        _arguments.number("message_bytes", message_bytes, 0, MESSAGE_BYTES_MAX)
+        _arguments.number("messages", messages, 0, MESSAGES_MAX)
+        path = None if not socket else os.fsencode(_arguments.text("socket", os.fspath(socket)))
+        attr = EasyAttr(ctypes.sizeof(EasyAttr), path, message_bytes, messages)
         handle = ctypes.c_void_p()
         code = lib.ddp_easy_open(ctypes.byref(attr), ctypes.byref(handle))
         if code < 0:
@@ -125,6 +130,7 @@ class _Endpoint:
 
     def _timed(self, timeout: Optional[float], call: Callable[..., int], *arguments: Any) -> int:
         """Makes a call that may wait, in slices, and waits for work that it has started."""
+        timeout = _arguments.seconds(timeout)
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             left = SLICE if end is None else end - time.monotonic()
@@ -144,10 +150,12 @@ class _Endpoint:
               length: Optional[int] = None) -> None:
         """Lets the peer read or write this part: call it before ``connect()``, or for all
         connections that ``accept()`` returns from now on. It lasts until the memory is closed."""
+        if not isinstance(memory, Memory):
+            raise TypeError(f"offer takes Memory of alloc(), not {type(memory).__name__}")
         size = len(memory)
+        _arguments.number("offer: offset", offset, 0, size)
         length = size - offset if length is None else length
-        if offset < 0 or length < 0 or offset + length > size:
-            raise ValueError(f"offer: {length} bytes at {offset} of {size}")
+        _arguments.number("offer: length", length, 0, size - offset)
         access = (REMOTE_READ if read else 0) | (REMOTE_WRITE if write else 0)
         self._call(lib.ddp_easy_offer, memory.address + offset, length, access)
 
@@ -157,6 +165,7 @@ class _Endpoint:
 
     @property
     def closed(self) -> bool:
+        """``close()`` was called."""
         return self._closing or self._handle is None
 
     def _close(self, timeout: Optional[float]) -> None:
@@ -177,8 +186,8 @@ class _Endpoint:
 class Connection(_Endpoint):
     """A connection: ``connect()`` one of your own, or ``Listener.accept()`` one.
 
-    socket: of the daemon; message_bytes: of the longest message, 0 for 16384; messages: that the
-    peer may send ahead, 0 for 64. Time-outs are in seconds; None waits without end.
+    ``socket``: of the daemon; ``message_bytes``: of the longest message, 0 for 16384; ``messages``:
+    that the peer may send ahead, 0 for 64. Time-outs are in seconds; None waits without end.
     """
 
     _scratch: Optional[Memory] = None
@@ -191,21 +200,23 @@ class Connection(_Endpoint):
 
     def connect(self, host: str, port: int, timeout: Optional[float] = 30) -> "Connection":
         """After a failure the object can only be closed."""
-        self._start_connect(host, port)
+        timeout = _arguments.seconds(timeout)
+        self.start_connect(host, port)
         self.wait(timeout)
         return self
 
-    def _start_connect(self, host: str, port: int) -> None:
-        if not 0 <= port <= 65535:
-            raise ValueError(f"port {port}")
+    def start_connect(self, host: str, port: int) -> None:
+        """Begins to connect; ``wait()`` waits until it is done. So a thread can connect to a listener
+        of its own: ``start_connect()``, ``accept()``, ``wait()``."""
+        node = _arguments.text("host", host).encode()
         try:
-            self._call(lib.ddp_easy_connect, host.encode(), port, 0)
+            self._call(lib.ddp_easy_connect, node, _arguments.port(port, 1), 0)
         except TimedOut:
             pass  # it has started
 
     def send(self, data: Buffer, timeout: Optional[float] = None) -> None:
         """Sends one message, which is copied."""
-        held = _Held(data)
+        held = _Held(_arguments.buffer("send", data))
         self._timed(timeout, lib.ddp_easy_send, held.address, held.length)
 
     def recv(self, timeout: Optional[float] = None) -> bytes:
@@ -223,26 +234,34 @@ class Connection(_Endpoint):
     def write(self, offset: int, data: Buffer, timeout: Optional[float] = None) -> None:
         """Writes to the memory that the peer offers; then the bytes are there. Memory of ``alloc()``
         and its views are written from where they are; other buffers are copied first."""
-        self._move(lib.ddp_easy_write, offset, data, timeout)
+        self._move(lib.ddp_easy_write, offset, _arguments.buffer("write", data), timeout)
 
     def read_into(self, offset: int, data: Union[bytearray, memoryview, mmap.mmap],
                   timeout: Optional[float] = None) -> None:
         """Reads from the memory that the peer offers into a buffer, as ``write()`` writes."""
-        if memoryview(data).readonly:
-            raise TypeError("read_into needs a writable buffer")
-        self._move(lib.ddp_easy_read, offset, data, timeout)
+        self._move(lib.ddp_easy_read, offset, _arguments.buffer("read_into", data, writable=True), timeout)
 
     def read(self, offset: int, length: int, timeout: Optional[float] = None) -> bytes:
-        """The same, as bytes."""
-        data = bytearray(length)
-        self._move(lib.ddp_easy_read, offset, data, timeout)
+        """Reads ``length`` bytes of the memory that the peer offers."""
+        data = self._room(offset, length)
+        self._move(lib.ddp_easy_read, offset, memoryview(data), timeout)
         return bytes(data)
+
+    def _room(self, offset: int, length: int) -> bytearray:
+        """For a Read of this length, if the peer offers so much; else for one that fails."""
+        _arguments.number("offset", offset, 0, OFFSET_MAX)
+        _arguments.number("length", length, 0, OFFSET_MAX)
+        offered = self.offered()
+        if offered and length > offered:
+            raise error_of(-errno.ERANGE, f"read: {length} bytes at {offset}: the peer offers {offered}")
+        return bytearray(length if offered else min(length, 1))
 
     def wait(self, timeout: Optional[float] = None) -> None:
         """Until all that was started is complete."""
         self._timed(timeout, lib.ddp_easy_wait)
 
-    def _move(self, call: Callable[..., int], offset: int, data: Buffer, timeout: Optional[float]) -> None:
+    def _move(self, call: Callable[..., int], offset: int, data: memoryview, timeout: Optional[float]) -> None:
+        timeout = _arguments.seconds(timeout)
         end = None if timeout is None else time.monotonic() + timeout
         try:
             self._move_registered(call, offset, data, timeout)
@@ -253,32 +272,37 @@ class Connection(_Endpoint):
             return
         self._move_by_copy(call, offset, _Held(data), end)
 
-    def _move_registered(self, call: Callable[..., int], offset: int, data: Buffer,
+    def _move_registered(self, call: Callable[..., int], offset: int, data: memoryview,
                          timeout: Optional[float]) -> None:
-        if not 0 <= offset < 2**64:
-            raise ValueError(f"offset {offset}")
+        _arguments.number("offset", offset, 0, OFFSET_MAX)
         held = _Held(data)
         self._timed(timeout, call, offset, held.address, held.length)
 
+    def _copies(self) -> Memory:
+        """Memory for ``SCRATCH`` bytes of a buffer that is not registered."""
+        if self._scratch is None:
+            self._scratch = self.alloc(SCRATCH)
+        return self._scratch
+
     def _move_by_copy(self, call: Callable[..., int], offset: int, held: _Held, end: Optional[float]) -> None:
         def left() -> Optional[float]:
-            return None if end is None else end - time.monotonic()
+            return None if end is None else max(end - time.monotonic(), 0)
 
         with self._lock:
-            if self._scratch is None:
-                self._scratch = self.alloc(SCRATCH)
+            scratch = self._copies()
             for at in range(0, held.length, SCRATCH):
                 self.wait(left())  # for work that a call has started before it timed out
                 n = min(SCRATCH, held.length - at)
                 outside = held.address.value + at
                 if call is lib.ddp_easy_write:
-                    ctypes.memmove(self._scratch.address, outside, n)
-                self._timed(left(), call, offset + at, self._scratch.address, n)
+                    ctypes.memmove(scratch.address, outside, n)
+                self._timed(left(), call, offset + at, scratch.address, n)
                 if call is lib.ddp_easy_read:
-                    ctypes.memmove(outside, self._scratch.address, n)
+                    ctypes.memmove(outside, scratch.address, n)
 
     def close(self, timeout: Optional[float] = 30) -> None:
         """Waits until messages have left, and ends the connection in order."""
+        timeout = _arguments.seconds(timeout)
         scratch, self._scratch = self._scratch, None
         if scratch is not None and self._handle:
             try:
@@ -303,15 +327,15 @@ class Connection(_Endpoint):
 
 
 class Listener(_Endpoint):
-    """Waits for connections. address: one of the daemon, None for all; port 0: a free one."""
+    """Waits for connections. ``address``: one of the daemon, None for all; ``port`` 0: a free one."""
 
     def __init__(self, port: int = 0, address: Optional[str] = None, socket: Optional[str] = None,
                  message_bytes: int = 0, messages: int = 0):
-        if not 0 <= port <= 65535:
-            raise ValueError(f"port {port}")
+        _arguments.port(port)
+        node = None if address is None else _arguments.text("address", address).encode()
         super().__init__(socket, message_bytes, messages)
         try:
-            self.port = self._call(lib.ddp_easy_listen, address.encode() if address else None, port)
+            self.port = self._call(lib.ddp_easy_listen, node, port)
         except Error:
             self._close(0)
             raise

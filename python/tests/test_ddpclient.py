@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import errno
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import threading
 import unittest
 
 import ddpclient
-from ddpclient import _library, aio
+from ddpclient import _errors, _library, aio
 
 A, B, ADDRESS = (os.environ["DDP_TEST_" + name] for name in ("A", "B", "ADDRESS"))
 WAIT = 120  # seconds; only a failure takes that long
@@ -27,7 +28,7 @@ class Pair(unittest.TestCase):
         self.memory = self.listener.alloc(4096)
         self.listener.offer(self.memory, read=True, write=True)
         self.a = ddpclient.Connection(A)
-        self.a._start_connect(ADDRESS, self.listener.port)
+        self.a.start_connect(ADDRESS, self.listener.port)
         self.b = self.listener.accept(WAIT)
         self.a.wait(WAIT)
 
@@ -89,6 +90,103 @@ class Messages(Pair):
         self.assertEqual(results, [errno.EBADF])
 
 
+class OneThread(unittest.TestCase):
+    def test_listener_and_client(self):
+        with ddpclient.Listener(socket=B) as listener, ddpclient.Connection(A) as a:
+            a.start_connect(ADDRESS, listener.port)
+            with listener.accept(WAIT) as b:
+                a.wait(WAIT)
+                a.send(b"there", WAIT)
+                self.assertEqual(b.recv(WAIT), b"there")
+                b.send(b"back", WAIT)
+                self.assertEqual(a.recv(WAIT), b"back")
+
+
+class Exceptions(Pair):
+    """Failures are the standard exceptions of their errno value, and ddpclient.Error."""
+
+    def is_both(self, standard, call, *arguments):
+        with self.assertRaises(standard) as caught:
+            call(*arguments)
+        self.assertIsInstance(caught.exception, ddpclient.Error)
+        again = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((type(again), again.args), (type(caught.exception), caught.exception.args))
+
+    def test_each(self):
+        with ddpclient.Listener(socket=B) as listener:
+            port = listener.port
+        self.is_both(ConnectionRefusedError, ddpclient.connect, ADDRESS, port, WAIT, A)
+        self.is_both(FileNotFoundError, ddpclient.Connection, "/nonexistent/ddp.sock")
+        self.is_both(PermissionError, self.b.write, 0, b"x", WAIT)
+        self.is_both(TimeoutError, self.a.recv, 0)
+        self.b.close()
+        self.is_both(BrokenPipeError, self.a.recv, WAIT)
+
+    def test_every_number(self):
+        for number in errno.errorcode:
+            error = _errors.error_of(-number, "a sentence")
+            self.assertIsInstance(error, ddpclient.Error)
+            self.assertEqual((error.errno, error.strerror), (number, "a sentence"))
+            if number != errno.EINPROGRESS:  # the work goes on after the time-out
+                self.assertIsInstance(error, type(OSError(number, "")))
+
+
+class Arguments(Pair):
+    """What no call can take is refused at once, by a sentence that names it, and nothing changes."""
+
+    def refused(self, exception, words, call, *arguments, **named):
+        with self.assertRaisesRegex(exception, words):
+            call(*arguments, **named)
+
+    def test_buffers(self):
+        for call in self.a.send, lambda data: self.a.write(0, data):
+            self.refused(TypeError, r"takes bytes, not str: text\.encode\(\)", call, "text")
+            self.refused(TypeError, "not int", call, 5)
+            self.refused(TypeError, "not NoneType", call, None)
+            self.refused(ValueError, "contiguous", call, memoryview(b"abcd")[::2])
+        self.refused(TypeError, "bytes is read-only", self.a.read_into, 0, b"constant")
+        self.refused(TypeError, r"not str: bytearray\(n\)", self.a.read_into, 0, "constant")
+
+    def test_alloc(self):
+        self.refused(ValueError, "length is 0", self.a.alloc, 0)
+        self.refused(ValueError, "length is -1", self.a.alloc, -1)
+        self.refused(ValueError, "length is 1267650600228229401496703205376", self.a.alloc, 2**100)
+        self.refused(TypeError, "not float", self.a.alloc, 4096.0)
+        self.refused(TypeError, "not str", self.a.alloc, "4096")
+        self.refused(ddpclient.Error, "70368744177664", self.a.alloc, 2**46)
+        self.a.alloc(1).close()
+
+    def test_memory(self):
+        self.refused(TypeError, "not bytes", self.listener.offer, b"memory", read=True)
+        self.refused(ValueError, "offset is 4097", self.listener.offer, self.memory, read=True, offset=4097)
+        self.refused(ValueError, "length is -1", self.listener.offer, self.memory, read=True, length=-1)
+        self.refused(ValueError, "offset is -1", self.a.read, -1, 4)
+        self.refused(ValueError, "length is -4", self.a.read, 0, -4)
+        self.refused(TypeError, "offset is an int, not str", self.a.read, "0", 4)
+        self.refused(ddpclient.Error, "the peer offers 4096", self.a.read, 0, 2**60)
+        self.refused(PermissionError, "does not offer", self.b.read, 0, 2**60)
+
+    def test_connect(self):
+        with ddpclient.Connection(A) as other:
+            self.refused(ValueError, "port is 0", other.connect, ADDRESS, 0)
+            self.refused(ValueError, "port is 65536", other.connect, ADDRESS, 65536)
+            self.refused(TypeError, "port is an int, not str", other.connect, ADDRESS, "5044")
+            self.refused(TypeError, "host is a str, not NoneType", other.connect, None, 5044)
+            self.refused(ValueError, "host is ''", other.connect, "", 5044)
+            self.refused(TypeError, "timeout is a number", other.connect, ADDRESS, 5044, "5")
+            self.refused(ValueError, "timeout is -1", other.connect, ADDRESS, 5044, -1)
+            other.start_connect(ADDRESS, self.listener.port)  # it was not used up
+            with self.listener.accept(WAIT):
+                other.wait(WAIT)
+
+    def test_attributes(self):
+        for name, most in ("message_bytes", 2**24), ("messages", 4096):
+            self.refused(ValueError, f"{name} is {2**32 + 1}; it can be 0 to {most}",
+                         ddpclient.Listener, socket=B, **{name: 2**32 + 1})
+            self.refused(TypeError, f"{name} is an int", ddpclient.Connection, A, **{name: 1.5})
+        self.refused(TypeError, "address is a str", ddpclient.Listener, 0, 127)
+
+
 class RemoteMemory(Pair):
     def test_write_and_read(self):
         self.assertEqual(self.a.offered(), 4096)
@@ -109,7 +207,7 @@ class RemoteMemory(Pair):
         memory = self.listener.alloc(300000)
         self.listener.offer(memory, write=True, offset=1000, length=200000)
         with ddpclient.Connection(A) as a:
-            a._start_connect(ADDRESS, self.listener.port)
+            a.start_connect(ADDRESS, self.listener.port)
             with self.listener.accept(WAIT):
                 a.wait(WAIT)
                 data = bytes(range(250)) * 800
@@ -222,6 +320,64 @@ class Asyncio(unittest.TestCase):
             self.assertEqual(mine[:4], b"bcab")
 
         self.run_pair(body)
+
+    def test_bytes(self):
+        data = bytes(range(251)) * 800
+
+        async def body(a, _, memory):
+            await asyncio.gather(*(a.write(i * 7, b"%7d" % i) for i in range(40)))
+            self.assertEqual(memory[:280], b"".join(b"%7d" % i for i in range(40)))
+            self.assertEqual(await a.read(273, 8), b"     39\0")
+            target = bytearray(5)
+            await a.read_into(275, target)
+            self.assertEqual(target, b"   39")
+            self.assertEqual(await a.read(0, 0), b"")
+            for offset, length in (4090, 7), (0, 2**50):
+                with self.assertRaises(ddpclient.Error) as caught:
+                    await a.read(offset, length)
+                self.assertEqual(caught.exception.errno, errno.ERANGE)
+            with self.assertRaisesRegex(TypeError, "takes bytes, not str"):
+                await a.write(0, "text")
+
+        async def long():
+            async with aio.Listener(socket=B) as listener:
+                memory = listener.alloc(len(data))
+                listener.offer(memory, read=True, write=True)
+                b, a = await asyncio.gather(listener.accept(), aio.connect(ADDRESS, listener.port, A))
+                async with a, b:
+                    await a.write(0, data)
+                    self.assertEqual(memory[:], data)
+                    self.assertEqual(await a.read(0, len(data)), data)
+
+        self.run_pair(body)
+        asyncio.run(asyncio.wait_for(long(), WAIT))
+
+    def test_cancelled_write_of_bytes(self):
+        async def body(a, _, memory):
+            for i in range(50):
+                task = asyncio.create_task(a.write(0, b"%4d" % i))
+                for _ in range(i % 5):
+                    await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                await a.write(8, b"%4d" % i)
+                self.assertEqual(memory[8:12], b"%4d" % i)
+                self.assertNotIn(bytes(memory[:4]), [b"%4d" % j for j in range(i + 1, 50)])
+
+        self.run_pair(body)
+
+    def test_connect_fails(self):
+        async def run():
+            with self.assertRaises(ddpclient.Error) as caught:
+                await aio.connect("name.invalid", 5044, A)
+            self.assertIn(caught.exception.errno, (errno.EADDRNOTAVAIL, errno.EAGAIN))
+            self.assertIn("name.invalid", caught.exception.strerror)
+            async with aio.Listener(socket=B) as listener:
+                port = listener.port
+            with self.assertRaises(ConnectionRefusedError):
+                await aio.connect(ADDRESS, port, A)
+
+        asyncio.run(asyncio.wait_for(run(), WAIT))
 
     def test_ends(self):
         async def body(a, b, _):
