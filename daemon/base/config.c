@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <yaml.h>
@@ -11,6 +12,11 @@
 #include "daemon/base/config_keys.h"
 #include "daemon/base/config_value.h"
 #include "util/cleanup.h"
+
+enum {
+	DEPTH_MAX = 8,      /* of lists and mappings in each other; valid files have 3 */
+	FILE_MAX = 4 << 20, /* bytes */
+};
 
 /* A file being read. */
 struct reader {
@@ -269,16 +275,70 @@ static int load_stream(struct reader *r, yaml_parser_t *p)
 	return res != 0 ? res : load_rest(r, p);
 }
 
-static int load_file(struct reader *r, FILE *f)
+/* How an event changes the number of open lists and mappings. */
+static int depth_step(yaml_event_type_t type)
+{
+	switch (type) {
+	case YAML_SEQUENCE_START_EVENT:
+	case YAML_MAPPING_START_EVENT:
+		return 1;
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		return -1;
+	default:
+		return 0;
+	}
+}
+
+/* Reads as far as brackets in brackets matter: libyaml takes minutes for many of them. */
+static int check_nesting(struct reader *r, yaml_parser_t *p)
+{
+	yaml_event_type_t type = YAML_NO_EVENT;
+	yaml_event_t e;
+	int depth = 0;
+
+	while (type != YAML_STREAM_END_EVENT && yaml_parser_parse(p, &e)) {
+		type = e.type;
+		depth += depth_step(type);
+		if (depth > DEPTH_MAX)
+			fail_at(r, e.start_mark, "lists and sections in each other: at most %d",
+				DEPTH_MAX);
+		yaml_event_delete(&e);
+		if (depth > DEPTH_MAX)
+			return -EINVAL;
+	}
+	return 0; /* a fault is found again when the document is loaded */
+}
+
+static int parse_text(struct reader *r, const char *text, size_t len,
+		      int (*parse)(struct reader *r, yaml_parser_t *p))
 {
 	yaml_parser_t p;
 	int res;
 
 	if (!yaml_parser_initialize(&p))
 		return fail_file(r, ENOMEM);
-	yaml_parser_set_input_file(&p, f);
-	res = load_stream(r, &p);
+	yaml_parser_set_input_string(&p, (const unsigned char *)text, len);
+	res = parse(r, &p);
 	yaml_parser_delete(&p);
+	return res;
+}
+
+static int load_file(struct reader *r, FILE *f)
+{
+	char *text = malloc(FILE_MAX + 1);
+	size_t len = text ? fread(text, 1, FILE_MAX + 1, f) : 0;
+	int res = 0;
+
+	if (!text || ferror(f))
+		res = fail_file(r, text ? errno : ENOMEM);
+	else if (len > FILE_MAX)
+		res = fail_file(r, EFBIG);
+	if (res == 0)
+		res = parse_text(r, text, len, check_nesting);
+	if (res == 0)
+		res = parse_text(r, text, len, load_stream);
+	free(text);
 	return res;
 }
 

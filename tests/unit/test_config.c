@@ -387,6 +387,27 @@ Test(config, every_error_has_its_place_and_the_expected_value)
 	}
 }
 
+/* It took libyaml minutes. */
+Test(config, brackets_in_brackets_are_refused_at_once)
+{
+	enum { OPEN = 100000 };
+	char *text = malloc(2 * OPEN + 16), expected[CONFIG_ERR_MAX];
+	struct config c;
+
+	strcpy(text, "listen: ");
+	memset(text + 8, '[', OPEN);
+	memset(text + 8 + OPEN, ']', OPEN);
+	text[8 + 2 * OPEN] = '\0';
+	snprintf(expected, sizeof(expected), "%s:1:16: lists and sections in each other: at most 8",
+		 path);
+	cr_expect_eq(load(text, &c), -EINVAL);
+	cr_expect_str_eq(err, expected);
+	text[8 + OPEN] = '\0'; /* none is closed */
+	cr_expect_eq(load(text, &c), -EINVAL);
+	cr_expect_str_eq(err, expected);
+	free(text);
+}
+
 Test(config, a_binary_file_is_refused_with_its_place)
 {
 	char expected[CONFIG_ERR_MAX];
