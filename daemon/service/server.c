@@ -39,6 +39,19 @@ static int fail(const struct daemon *d, const char *what)
 	return -1;
 }
 
+/* A folder that is missing is the usual reason: the file cannot be. */
+static int fail_bind(const struct daemon *d, const struct sockaddr_un *sun)
+{
+	const char *slash = strrchr(sun->sun_path, '/');
+
+	if (errno != ENOENT || !slash)
+		return fail(d, "cannot bind");
+	log_err("socket %s: the folder %.*s does not exist: make it, or set socket.path",
+		sun->sun_path, slash > sun->sun_path ? (int)(slash - sun->sun_path) : 1,
+		sun->sun_path);
+	return -1;
+}
+
 /* A socket file without a listener is left over from a daemon that was killed. */
 static int remove_stale(const struct daemon *d, const struct sockaddr_un *sun)
 {
@@ -105,7 +118,7 @@ static int bind_socket(struct server *s)
 	r = bind(s->fd, (struct sockaddr *)&sun, sizeof(sun));
 	umask(old);
 	if (r < 0)
-		return fail(d, "cannot bind");
+		return fail_bind(d, &sun);
 	if (d->cfg.socket.gid != (gid_t)-1 && set_group(d, d->cfg.socket.gid))
 		return -1;
 	if (set_mode(d))

@@ -42,6 +42,9 @@ refused 78 not-an-address
 sed 's/^  mode: .*/&\n  group: no-such-group-here/' <(configure x "$a" && cat "$tmp/x.yaml") >"$tmp/y" && mv "$tmp/y" "$tmp/x.yaml"
 refused 78 no-such-group-here
 
+printf 'listen: [%s]\nsocket:\n  path: %s\n' "$a" "$tmp/none/x.sock" >"$tmp/x.yaml"
+refused 1 "the folder $tmp/none does not exist"
+
 long=$tmp/$(printf '%0120d' 0)
 printf 'listen: [%s]\nsocket:\n  path: %s\n' "$a" "$long" >"$tmp/x.yaml"
 refused 78 socket path
