@@ -192,7 +192,7 @@ static enum ctl_exit show(const struct ddpctl *c, struct query_reply *before)
 	if (hidden)
 		query_error("%u object%s of other users not shown", hidden, hidden == 1 ? "" : "s");
 	if (e == CTL_EXIT_OK && c->by_id && n == 0) {
-		query_error("no such %s", c->obj->name);
+		query_error("no %s %s", c->obj->name, c->filters[0].value);
 		e = CTL_EXIT_NO_OBJECT;
 	} else if (e == CTL_EXIT_OK && n == 0 && c->nfilters && !c->opts.print.json && !before) {
 		query_error("none of %zu %ss has %s %s", a.n, c->obj->name,

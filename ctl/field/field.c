@@ -275,12 +275,24 @@ static bool is_right(const char *value)
 	return !strcmp(value, "none");
 }
 
+/* Whether a word is in a list separated by blanks, or stands for no value. */
+static bool is_listed(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)); at += len)
+		if (len && (at == list || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+			return true;
+	return !strcmp(word, "-");
+}
+
 bool field_valid(const struct field *f, const char *value)
 {
 	uint64_t v;
 
 	switch (f->type) {
 	case FIELD_STRING:
+		return !f->values || is_listed(f->values, value);
 	case FIELD_TIME:
 	case FIELD_ADDR:
 	case FIELD_ANY_ADDR:
@@ -300,8 +312,14 @@ bool field_valid(const struct field *f, const char *value)
 
 const char *field_expects(const struct field *f)
 {
+	static char words[FIELD_TEXT];
+
 	switch (f->type) {
 	case FIELD_STRING:
+		if (!f->values)
+			return "a string";
+		snprintf(words, sizeof(words), "one of: %s", f->values);
+		return words;
 	case FIELD_TIME:
 		return "a string";
 	case FIELD_ADDR:

@@ -66,7 +66,7 @@ static const struct field status_fields[] = {
 
 static const struct field assoc_fields[] = {
 	F(assoc, id, NUM, BASIC),
-	F(assoc, state, STRING, BASIC),
+	V(assoc, state, STRING, "connecting up ending down"),
 	F(assoc, backend, STRING, BASIC),
 	F(assoc, local, ADDR, BASIC),
 	F(assoc, remote, ADDR, BASIC),

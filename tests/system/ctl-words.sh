@@ -50,6 +50,10 @@ grep -q "object 'c' is ambiguous: cq, client, config, capture\$" "$tmp/said" || 
 [ $? -eq 2 ] || fail 'an impossible value: not status 2'
 grep -q "valid: 'maybe' is not yes or no" "$tmp/said" || fail "the values: $(cat "$tmp/said")"
 
+"$ddpctl" qp state foo 2>"$tmp/said"
+[ $? -eq 2 ] || fail 'an impossible state: not status 2'
+grep -q "state: 'foo' is not one of: idle connecting" "$tmp/said" || fail "the states: $(cat "$tmp/said")"
+
 while read -r object; do
 	"$ddpctl" "$object" unknown 1 2>"$tmp/said"
 	listed Keys >"$tmp/keys"
