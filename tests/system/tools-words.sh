@@ -43,6 +43,13 @@ done
 
 a=$(address 0)
 daemon a "$a"
+# A client without a server there: the message has the command that serves.
+for wrong in "ddping -s|ddping $a" "ddperf -s|ddperf $a write bw" "ddpcp serve --root DIR|ddpcp get $a:x $tmp"; do
+	read -ra command <<<"${wrong#*|}"
+	"$bin/${command[0]}" --socket "$(socket_of a)" "${command[@]:1}" 2>"$tmp/said" && fail "$wrong: it succeeds"
+	grep -qF "'${wrong%|*}' serves there" "$tmp/said" || fail "$wrong: $(cat "$tmp/said")"
+done
+
 server pings a "$ddping" -s --socket "$(socket_of a)"
 server perfs a "$ddperf" -s --socket "$(socket_of a)"
 server owns a "$ddperf" -s -m -p 5045 --socket "$(socket_of a)"

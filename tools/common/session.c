@@ -165,7 +165,16 @@ static int await_event(struct session *s, int timeout_ms, struct ddp_cm_event **
 	}
 }
 
-static int event_fail(const char *what, const struct ddp_cm_event *ev)
+/* Whether the host was reached, and only the server is missing. */
+static bool is_server_missing(const struct ddp_cm_event *ev)
+{
+	return ev->err == -ECONNREFUSED && ev->reason &&
+	       (strstr(ev->reason, "nothing listens on this port") ||
+		strstr(ev->reason, "no program listens"));
+}
+
+/* server: what the user would have to start there, or NULL. */
+static int event_fail(const char *what, const struct ddp_cm_event *ev, const char *server)
 {
 	char text[SESSION_PRIVATE + 1];
 	int err = ev->err ? ev->err : -ECONNRESET;
@@ -174,6 +183,10 @@ static int event_fail(const char *what, const struct ddp_cm_event *ev)
 		message_sanitize(text, sizeof(text), ev->private_data, ev->private_len);
 		message_error("%s: rejected%s%s", what, *text ? ": " : "", text);
 		return -ECONNREFUSED;
+	}
+	if (server && is_server_missing(ev)) {
+		message_error("%s: %s; '%s' serves there", what, ev->reason, server);
+		return err;
 	}
 	return message_fail(what, err, ev->reason);
 }
@@ -233,7 +246,7 @@ int session_connect(struct session *s, const struct session_target *t)
 		return r;
 	if (r < 0)
 		return session_fail(what, r);
-	r = ev->type == DDP_CM_ESTABLISHED ? keep_reply(s, ev) : event_fail(what, ev);
+	r = ev->type == DDP_CM_ESTABLISHED ? keep_reply(s, ev) : event_fail(what, ev, t->server);
 	ddp_ack_cm_event(ev);
 	return r;
 }
@@ -350,7 +363,7 @@ static int session_ended(struct session *s, const char *what)
 		if (ev->type == DDP_CM_DISCONNECTED)
 			atomic_store(&s->up, false);
 		if (ev->err)
-			r = event_fail(what, ev);
+			r = event_fail(what, ev, NULL);
 		else
 			message_error("%s: %s ended the session", what, s->peer);
 		ddp_ack_cm_event(ev);

@@ -52,8 +52,9 @@ struct session_target {
 	const char *socket; /* of the daemon, NULL for the usual one */
 	const char *host;   /* or several addresses of it, with commas */
 	uint16_t port;
-	const char *bind;  /* local addresses of the daemon; NULL: that of the route */
-	const void *hello; /* private data */
+	const char *server; /* the command that serves there, for a message */
+	const char *bind;   /* local addresses of the daemon; NULL: that of the route */
+	const void *hello;  /* private data */
 	size_t hello_len;
 	/* A path of the session has changed, and the session continues. NULL: ignored. */
 	void (*on_path)(const char *sentence);

@@ -50,6 +50,7 @@ static int ensure_session(struct client *c)
 		.on_path = c->o->quiet ? NULL : note_path,
 		.hello = hello,
 		.hello_len = sizeof(hello),
+		.server = "ddpcp serve --root DIR",
 	};
 	int r;
 

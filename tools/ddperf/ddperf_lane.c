@@ -42,6 +42,7 @@ static int connect_lane(struct ddperf_lane *lane, const struct ddperf_opts *o,
 		.on_path = session_note_path,
 		.hello = buf,
 		.hello_len = sizeof(buf),
+		.server = "ddperf -s",
 	};
 	struct ddperf_answer answer;
 	int r;

@@ -60,6 +60,7 @@ static int open_connection(struct pinger *p)
 					: print_path,
 		.hello = hello,
 		.hello_len = sizeof(hello),
+		.server = "ddping -s",
 	};
 	int r = session_open(&p->s, target.socket);
 
