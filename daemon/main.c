@@ -18,6 +18,7 @@
 #include "daemon/private.h"
 #include "daemon/reload.h"
 #include "daemon/service/server.h"
+#include "util/complete.h"
 #include "util/option.h"
 
 struct options {
@@ -65,6 +66,16 @@ static void usage(FILE *out)
 	fputs("usage: ddpsctpd [-f] [-n] [-v] [-c FILE] [-s PATH] [--private [--join PORT]]\n",
 	      out);
 	option_help(out, &table, &(struct options){0});
+}
+
+/* The file of --config, and options; there are no operands. */
+static int complete_words(int argc, char **argv)
+{
+	struct complete c;
+
+	complete_read(&c, &table, argc, argv, stdout);
+	complete_option(&c);
+	return EXIT_SUCCESS;
 }
 
 /* Returns -1 to continue, or the exit status. */
@@ -230,8 +241,11 @@ int main(int argc, char **argv)
 	const struct options *o = &s.options;
 	struct config_origin origin;
 	struct config cfg;
-	int status = parse_options(argc, argv, &s.options);
+	int status;
 
+	if (complete_asked(argc, argv))
+		return complete_words(argc, argv);
+	status = parse_options(argc, argv, &s.options);
 	if (status >= 0)
 		return status;
 	signal(SIGPIPE, SIG_IGN);

@@ -6,6 +6,7 @@
 
 #include "ctl/metrics/exporter.h"
 #include "ipc/local_protocol.h"
+#include "util/complete.h"
 #include "util/option.h"
 
 #define LISTEN "127.0.0.1:9899"
@@ -41,6 +42,16 @@ static int print_help(void)
 	return CTL_EXIT_OK;
 }
 
+/* Options; there are no operands. */
+static int complete_words(int argc, char **argv)
+{
+	struct complete c;
+
+	complete_read(&c, &table, argc, argv, stdout);
+	complete_option(&c);
+	return CTL_EXIT_OK;
+}
+
 static int wrong_command_line(const char *error)
 {
 	if (*error)
@@ -66,6 +77,8 @@ int main(int argc, char **argv)
 	const char *env = getenv(IPC_SOCKET_ENV);
 	char error[OPTION_ERROR];
 
+	if (complete_asked(argc, argv))
+		return complete_words(argc, argv);
 	o.listen = LISTEN;
 	o.socket = env && *env ? env : IPC_DEFAULT_SOCKET;
 	switch (option_parse(&table, argc, argv, &o, error)) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# bash completion for ddpctl(8), ddping(1), ddperf(1), ddpcp(1) and ddpverbs(1): the program itself prints the candidates.
+# bash completion for the daemon and the tools: the program itself prints the candidates.
 
 # _ddpsctp_by_shell WHAT WORD: names that bash knows.
 _ddpsctp_by_shell() {
@@ -35,4 +35,4 @@ _ddpsctp() {
 	[ ${#COMPREPLY[@]} -eq 0 ] || [ ! -e "${COMPREPLY[0]}" ] || compopt -o filenames 2>/dev/null
 }
 
-complete -F _ddpsctp ddpctl ddping ddperf ddpcp ddpverbs
+complete -F _ddpsctp ddpctl ddping ddperf ddpcp ddpverbs ddpsctpd ddpmetrics

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# fish completion for ddpctl(8), ddping(1), ddperf(1), ddpcp(1) and ddpverbs(1): the program itself says what there is.
+# fish completion for the daemon and the tools: the program itself says what there is.
 
 function __ddpsctp_complete
 	set -l words (commandline -opc) (commandline -ct)
@@ -20,6 +20,6 @@ function __ddpsctp_complete
 	end
 end
 
-for program in ddpctl ddping ddperf ddpcp ddpverbs
+for program in ddpctl ddping ddperf ddpcp ddpverbs ddpsctpd ddpmetrics
 	complete -c $program -f -a '(__ddpsctp_complete)'
 end

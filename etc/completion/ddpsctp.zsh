@@ -1,6 +1,6 @@
-#compdef ddpctl ddping ddperf ddpcp ddpverbs
+#compdef ddpctl ddping ddperf ddpcp ddpverbs ddpsctpd ddpmetrics
 # SPDX-License-Identifier: BSD-2-Clause
-# zsh completion for ddpctl(8), ddping(1), ddperf(1), ddpcp(1) and ddpverbs(1): the program itself says what there is.
+# zsh completion for the daemon and the tools: the program itself says what there is.
 
 _ddpsctp() {
 	local line word what

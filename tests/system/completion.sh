@@ -4,10 +4,10 @@
 # values as the daemon has them, and names of files. Without a daemon nothing is printed but what the tables have.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
-needs ddpsctpd ddpctl ddping ddperf ddpcp
+needs ddpsctpd ddpctl ddping ddperf ddpcp ddpmetrics
 files=$top_srcdir/etc/completion
 mkdir "$tmp/bin" "$tmp/home" "$tmp/folder"
-for program in ddpctl ddping ddperf ddpcp; do ln -s "$bin/$program" "$tmp/bin/$program"; done
+for program in ddpctl ddping ddperf ddpcp ddpsctpd ddpmetrics; do ln -s "$bin/$program" "$tmp/bin/$program"; done
 ln -s "$bin/verbs/ddpverbs" "$tmp/bin/ddpverbs"
 export PATH=$tmp/bin:$PATH HOME=$tmp/home XDG_CONFIG_HOME=$tmp/home XDG_DATA_HOME=$tmp/home
 : >"$tmp/folder/file-1"
@@ -65,6 +65,10 @@ ddperf h write,se|write,send
 ddperf h write |bw lat rate
 ddping --j|--json
 ddpcp |put get serve
+ddpsctpd --verb|--verbose
+ddpsctpd --config $tmp/folder/fi|$tmp/folder/file-1
+ddpmetrics --lis|--listen
+ddpctl limit set limits.m|limits.mrs limits.mr_bytes
 ddpverbs -|-d -i
 ddpverbs ddpc|ddpctl ddpcp
 CASES
