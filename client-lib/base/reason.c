@@ -53,6 +53,14 @@ int reason_daemon_gone(const char *call)
 	return reason_fail(-EPIPE, "%s: the daemon has ended, or has ended this connection", call);
 }
 
+int reason_former(const char *call)
+{
+	return reason_fail(-EPIPE,
+			   "%s: the object belongs to a daemon that has ended, before "
+			   "ddp_reopen(): it can only be destroyed",
+			   call);
+}
+
 int reason_forked(const char *call)
 {
 	return reason_fail(-ECHILD, "%s: the context belongs to the parent of this process", call);

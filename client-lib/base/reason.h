@@ -17,6 +17,9 @@ int reason_thread(int err, const char *call, const char *what);
 /* The daemon is gone: returns -EPIPE. */
 int reason_daemon_gone(const char *call);
 
+/* The object was made by a daemon that has ended, before ddp_reopen(): returns -EPIPE. */
+int reason_former(const char *call);
+
 /* The context belongs to the parent of this process: returns -ECHILD. */
 int reason_forked(const char *call);
 

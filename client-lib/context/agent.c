@@ -31,6 +31,7 @@ struct agent {
 	struct agent_area *area;
 	int bell; /* the daemon wakes us */
 	pthread_t thread;
+	bool runs; /* the thread */
 
 	pthread_mutex_t lock; /* guards the rest; held while bytes are copied */
 	struct list by_stag[LISTS], by_slot[LISTS];
@@ -241,6 +242,7 @@ static int start_thread(struct agent *a)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = pthread_create(&a->thread, NULL, agent_thread, a);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	a->runs = r == 0;
 	return -r;
 }
 
@@ -277,6 +279,42 @@ static struct agent *agent_of(struct ddp_ctx *ctx)
 	return __atomic_load_n(&ctx->agent, __ATOMIC_ACQUIRE);
 }
 
+static void end_thread(struct agent *a)
+{
+	if (!a->runs)
+		return;
+	shutdown(a->bell, SHUT_RDWR);
+	pthread_join(a->thread, NULL);
+	a->runs = false;
+}
+
+int agent_restart(struct agent *a, struct ring_map *map, uint8_t *area, int bell)
+{
+	struct agent_area *area_before = a->area;
+	struct ring_map *map_before = a->map;
+	int bell_before = a->bell, r;
+
+	end_thread(a);
+	pthread_mutex_lock(&a->lock);
+	sync_all(a); /* what the daemon has placed before it ended */
+	a->map = map;
+	a->area = (struct agent_area *)(void *)area;
+	a->bell = bell;
+	pthread_mutex_unlock(&a->lock);
+	r = start_thread(a);
+	if (r) {
+		pthread_mutex_lock(&a->lock);
+		a->map = map_before;
+		a->area = area_before;
+		a->bell = bell_before;
+		pthread_mutex_unlock(&a->lock);
+		return r;
+	}
+	ring_map_put(&a->ctx->maps, map_before);
+	cleanup_close(&bell_before);
+	return 0;
+}
+
 void agent_close(struct ddp_ctx *ctx)
 {
 	struct agent *a = ctx->agent;
@@ -287,8 +325,7 @@ void agent_close(struct ddp_ctx *ctx)
 	}
 	if (!a)
 		return;
-	shutdown(a->bell, SHUT_RDWR);
-	pthread_join(a->thread, NULL);
+	end_thread(a);
 	ring_map_put(&ctx->maps, a->map);
 	cleanup_close(&a->bell);
 	pthread_mutex_destroy(&a->lock);
@@ -359,6 +396,22 @@ void agent_region_set_stag(struct agent_region *r, uint32_t stag)
 	list_del(&r->by_stag);
 	r->stag = stag;
 	list_add_tail(list_of(a, stag), &r->by_stag);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void agent_region_renew(struct agent_region *r, uint32_t handle, uint32_t stag)
+{
+	struct agent *a = r->agent;
+
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	shadow_take(&r->shadow, copy_from_shadow, r);
+	list_del(&r->by_stag);
+	list_del(&r->by_slot);
+	r->stag = stag;
+	list_add_tail(list_of(a, stag), &r->by_stag);
+	list_add_tail(&a->by_slot[agent_region_slot(handle)], &r->by_slot);
 	pthread_mutex_unlock(&a->lock);
 }
 

@@ -56,6 +56,13 @@ void agent_region_add(struct agent_region *r, struct ddp_ctx *ctx, uint32_t hand
 /* Notes that the region has another STag. *r may be all zero. */
 void agent_region_set_stag(struct agent_region *r, uint32_t stag);
 
+/* The agent goes on with the memory of another daemon, after the end of the one before. Regions
+ * follow by agent_region_renew(). Takes map and bell, unless it fails. */
+int agent_restart(struct agent *a, struct ring_map *map, uint8_t *area, int bell);
+
+/* Notes that the region has another handle and STag. *r may be all zero. */
+void agent_region_renew(struct agent_region *r, uint32_t handle, uint32_t stag);
+
 /* Copies the bytes that the daemon has placed, and frees the shadow, which the daemon must not use
  * any more. *r may be all zero. */
 void agent_region_free(struct agent_region *r);

@@ -27,6 +27,22 @@ void context_use(struct ddp_ctx *ctx, unsigned *uses, int change)
 	pthread_mutex_unlock(&ctx->lock);
 }
 
+void context_add(struct ddp_ctx *ctx, unsigned *uses, struct list *all, struct list *link)
+{
+	pthread_mutex_lock(&ctx->lock);
+	++*uses;
+	list_add_tail(all, link);
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+void context_del(struct ddp_ctx *ctx, unsigned *uses, struct list *link)
+{
+	pthread_mutex_lock(&ctx->lock);
+	--*uses;
+	list_del(link);
+	pthread_mutex_unlock(&ctx->lock);
+}
+
 unsigned context_uses(struct ddp_ctx *ctx, const unsigned *uses)
 {
 	unsigned n;

@@ -5,7 +5,7 @@
  * Locks are taken in this order: events or async, a CQ's lock, agent_lock, calls, the context's
  * lock. The lock of the agent follows a CQ's lock or that of a queue of a QP, and none follows it.
  * Otherwise the locks of queues and those of slabs and maps are never held together with another
- * one.
+ * one, except by ddp_reopen(), which holds both events and async.
  */
 #ifndef DDP_IMPL_H
 #define DDP_IMPL_H
@@ -28,6 +28,7 @@
 #include "util/spin.h"
 
 struct ddp_ctx {
+	char *path;            /* of the daemon's socket */
 	pthread_mutex_t calls; /* one call at a time; guards seq */
 	int fd;                /* calls and replies */
 	uint32_t seq;
@@ -59,22 +60,32 @@ struct ddp_ctx {
 
 	pthread_mutex_t lock; /* guards the rest, and `uses` and `events` of all objects */
 	unsigned uses;        /* PDs, CQs and ids */
-	struct list cqs;
+	struct list pds, mrs, mws, cqs;
 	struct idtab ids;  /* by cookie */
 	struct idtab srqs; /* by cookie, which is a number of its own */
 	struct qp_table qps;
 };
 
+/* What ddp_reopen() has got for an object, until it takes effect. */
+struct renewed {
+	uint32_t handle, stag;
+};
+
 struct ddp_pd {
 	struct ddp_ctx *ctx;
+	struct list link; /* in ddp_ctx.pds */
 	uint32_t handle;
+	struct renewed renewed;
 	unsigned uses; /* MRs, windows, QPs and SRQs */
 };
 
 /* Behind struct ddp_mr. */
 struct mr {
 	struct ddp_mr pub;
+	struct list link; /* in ddp_ctx.mrs */
 	uint32_t handle;
+	struct renewed renewed;
+	unsigned windows; /* of type 1 that are bound to it */
 	unsigned access;
 	struct slab_range range;    /* memory shared with other regions, or ... */
 	size_t mapped;              /* bytes at pub.addr mapped for this one; 0: none of either */
@@ -82,13 +93,20 @@ struct mr {
 	struct agent_region copied; /* RUNG_AGENT */
 	struct ddp_cq *notice_cq;   /* ddp_notify_mr() */
 	bool keep;                  /* DDP_REG_KEEP */
-	struct memfd_entry *memfd;  /* the memfd, for regions of ddp_reg_mr() that lie in it */
+	struct memfd_entry *memfd;  /* the memfd, for regions of ddp_reg_mr() that lie in it, ... */
+	uint64_t offset;            /* ... and where this one begins */
 };
 
 /* Behind struct ddp_mw. */
 struct mw {
 	struct ddp_mw pub;
+	struct list link; /* in ddp_ctx.mws */
 	uint32_t handle;
+	struct renewed renewed;
+	/* Type 1, as bound; mr NULL: it is not. */
+	struct mr *mr;
+	uint64_t addr, length;
+	unsigned access;
 };
 
 /* The place of a QP in the list of one of its CQs, or of its SRQ. */
@@ -100,7 +118,7 @@ struct cq_user {
 
 struct ddp_cq {
 	struct ddp_ctx *ctx;
-	uint32_t handle;
+	uint32_t handle;  /* 0: the daemon that made it has ended, and another one serves */
 	unsigned uses;    /* queues of QPs, and regions */
 	unsigned events;  /* asynchronous ones that are not acknowledged */
 	struct list link; /* in ddp_ctx.cqs */
@@ -142,6 +160,8 @@ struct ddp_id {
 	uint16_t port; /* listeners: where, and with which key */
 	uint64_t key;
 	struct sockaddr_storage at;
+	struct msg_listen_key *asked; /* listeners: the request, with their port */
+	struct renewed renewed;
 	struct ddp_qp *qp;
 	unsigned events; /* not acknowledged */
 };
@@ -154,13 +174,14 @@ struct queue {
 	uint32_t max_sge;
 	uint32_t qns;   /* receives: queue numbers 0 .. qns - 1 are valid */
 	bool tagged;    /* receives: DDP_QN_TAGGED is valid, too */
+	bool gone;      /* the daemon that made it has ended, and another one serves */
 	char owner[16]; /* "QP 101", for sentences */
 };
 
 struct ddp_srq {
 	struct ddp_pd *pd;
 	void *user;
-	uint32_t handle;
+	uint32_t handle; /* 0: as that of a CQ */
 	uint32_t cookie;
 	unsigned uses;   /* QPs */
 	unsigned events; /* asynchronous ones that are not acknowledged */
@@ -176,7 +197,7 @@ struct ddp_qp {
 	struct cq_user send_user, recv_user, srq_user;
 	struct ddp_srq *srq; /* NULL: rq is its own */
 	struct ring_map *map;
-	uint32_t handle;
+	uint32_t handle; /* 0: as that of a CQ */
 	uint32_t num;
 	struct ddp_qp *next_num; /* in ddp_ctx.qps */
 	uint32_t slot;
@@ -188,13 +209,31 @@ struct ddp_qp {
 	struct queue sq, rq;
 };
 
-/* ---- the context: context.c ---- */
+/* ---- the context: open.c and context.c ---- */
+
+/* Connects to the daemon at this socket. call: the public function, for the reason. Errors are
+ * those of ddp_open(). */
+int open_context(const char *call, const char *path, int timeout_ms, struct ddp_ctx **ret);
+
+/* Ends the connection, and frees the context, which has no objects. */
+void open_free(struct ddp_ctx *ctx);
+
+/* Counts an object in *uses and in a list of the context, or ends that. */
+void context_add(struct ddp_ctx *ctx, unsigned *uses, struct list *all, struct list *link);
+void context_del(struct ddp_ctx *ctx, unsigned *uses, struct list *link);
 
 /* Returns 0, or -ECHILD with the reason set in a process that was forked from the one that opened
  * the context. Call it before taking a lock: threads that do not exist in the child may hold it. */
 static inline int context_here(const struct ddp_ctx *ctx, const char *call)
 {
 	return *ctx->here ? 0 : reason_forked(call);
+}
+
+/* Returns 0, or -EPIPE with the reason set if the handle is that of an object which ddp_reopen()
+ * has found without its daemon. */
+static inline int context_serves(uint32_t handle, const char *call)
+{
+	return handle ? 0 : reason_former(call);
 }
 
 /* Returns 0, or -EPIPE with the reason set if the daemon has ended. Makes one system call. */
@@ -238,6 +277,16 @@ void cq_give_room(struct ddp_cq *cq, struct cq_user *user);
  * rings the bells of its QPs. */
 void cq_add_user(struct ddp_cq *cq, struct cq_user *user, uint32_t slot);
 void cq_del_user(struct ddp_cq *cq, struct cq_user *user);
+
+/* For ddp_reopen(): makes the object at the daemon of another context, and notes what it is there;
+ * then that takes effect. The context's lock is held. call: for the reason. What an object refers
+ * to is renewed first. */
+int pd_renew(struct ddp_pd *pd, struct ddp_ctx *next, const char *call);
+int mr_renew(struct mr *mr, struct ddp_ctx *next, const char *call);
+int mw_renew(struct mw *mw, struct ddp_ctx *next, const char *call);
+int listen_renew(struct ddp_id *id, struct ddp_ctx *next, const char *call);
+void mr_take_renewed(struct mr *mr);
+void mw_take_renewed(struct mw *mw);
 
 /* Queries the QP's state from the daemon. */
 int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret);

@@ -21,20 +21,20 @@
 enum { MAX_IDS = 65535, OPEN_MS = 30000 };
 
 /* The most frequent failure. Access depends on a group, so the message names it. */
-static int no_access(const char *path)
+static int no_access(const char *call, const char *path)
 {
 	struct group grp, *found = NULL;
 	struct stat st;
 	char buf[1024];
 
 	if (stat(path, &st) < 0)
-		return reason_fail(-EACCES, "ddp_open: %s: this user may not search its directory",
+		return reason_fail(-EACCES, "%s: %s: this user may not search its directory", call,
 				   path);
 	getgrgid_r(st.st_gid, &grp, buf, sizeof(buf), &found);
 	if (!found)
-		return reason_fail(-EACCES, "ddp_open: %s: this user is not in group %u", path,
+		return reason_fail(-EACCES, "%s: %s: this user is not in group %u", call, path,
 				   (unsigned)st.st_gid);
-	return reason_fail(-EACCES, "ddp_open: %s: this user is not in group %s", path,
+	return reason_fail(-EACCES, "%s: %s: this user is not in group %s", call, path,
 			   found->gr_name);
 }
 
@@ -47,18 +47,18 @@ static void set_timeout(struct ddp_ctx *ctx, int ms)
 	(void)setsockopt(ctx->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
 }
 
-static int connect_to(struct ddp_ctx *ctx, const char *path, int timeout_ms)
+static int connect_to(struct ddp_ctx *ctx, const char *call, const char *path, int timeout_ms)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	int r;
 
 	if (strlen(path) >= sizeof(sun.sun_path))
-		return reason_fail(-ENAMETOOLONG, "ddp_open: %s: longer than %zu characters", path,
+		return reason_fail(-ENAMETOOLONG, "%s: %s: longer than %zu characters", call, path,
 				   sizeof(sun.sun_path) - 1);
 	strcpy(sun.sun_path, path);
 	ctx->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (ctx->fd < 0)
-		return reason_errno(-errno, "ddp_open", "socket");
+		return reason_errno(-errno, call, "socket");
 	set_timeout(ctx, timeout_ms);
 	do {
 		r = connect(ctx->fd, (struct sockaddr *)&sun, sizeof(sun));
@@ -67,18 +67,19 @@ static int connect_to(struct ddp_ctx *ctx, const char *path, int timeout_ms)
 		return 0;
 	switch (errno) {
 	case EACCES:
-		return no_access(path);
+		return no_access(call, path);
 	case ENOENT:
 	case ECONNREFUSED:
-		return reason_fail(-errno, "ddp_open: %s: no daemon there; is ddpsctpd running?",
+		return reason_fail(-errno, "%s: %s: no daemon there; is ddpsctpd running?", call,
 				   path);
 	default:
-		return reason_errno(-errno, "ddp_open", path);
+		return reason_errno(-errno, call, path);
 	}
 }
 
 /* Takes ownership of the reply's three descriptors. */
-static int use_hello_reply(struct ddp_ctx *ctx, const struct msg_hello_reply *reply, int fds[3])
+static int use_hello_reply(struct ddp_ctx *ctx, const char *call,
+			   const struct msg_hello_reply *reply, int fds[3])
 {
 	autoclose int page = fds[1];
 	int r;
@@ -86,23 +87,23 @@ static int use_hello_reply(struct ddp_ctx *ctx, const struct msg_hello_reply *re
 	ctx->event_fd = fds[0];
 	ctx->bell = fds[2];
 	if (reply->major != IPC_VERSION_MAJOR)
-		return reason_fail(
-			-EPROTO,
-			"ddp_open: the daemon speaks version %u.%u of the local protocol, "
-			"this library %u.%u",
-			reply->major, reply->minor, IPC_VERSION_MAJOR, IPC_VERSION_MINOR);
+		return reason_fail(-EPROTO,
+				   "%s: the daemon speaks version %u.%u of the local protocol, "
+				   "this library %u.%u",
+				   call, reply->major, reply->minor, IPC_VERSION_MAJOR,
+				   IPC_VERSION_MINOR);
 	ctx->minor = reply->minor;
-	r = ring_map_memfd("ddp_open", page, sizeof(struct bell_page), &ctx->page);
+	r = ring_map_memfd(call, page, sizeof(struct bell_page), &ctx->page);
 	if (r)
 		return r;
 	if (fcntl(ctx->event_fd, F_SETFL, O_NONBLOCK) < 0)
-		return reason_errno(-errno, "ddp_open", "event socket");
+		return reason_errno(-errno, call, "event socket");
 	ctx->one_cpu = yield_has_one_cpu();
 	ctx->poll_us = ctx->one_cpu ? 0 : reply->poll_us;
 	return 0;
 }
 
-static int hello(struct ddp_ctx *ctx)
+static int hello(struct ddp_ctx *ctx, const char *call)
 {
 	struct msg_hello req = {
 		.major = IPC_VERSION_MAJOR,
@@ -113,43 +114,43 @@ static int hello(struct ddp_ctx *ctx)
 	int r;
 
 	strncpy(req.comm, program_invocation_short_name, sizeof(req.comm) - 1);
-	r = request_hello(ctx, "ddp_open", &req, &reply, fds);
-	return r ? r : use_hello_reply(ctx, &reply, fds);
+	r = request_hello(ctx, call, &req, &reply, fds);
+	return r ? r : use_hello_reply(ctx, call, &reply, fds);
 }
 
 /* A page that the kernel clears in a child, however it is forked. A kernel before 4.14 cannot: then
  * the page stays as it is. */
-static int mark_process(struct ddp_ctx *ctx)
+static int mark_process(struct ddp_ctx *ctx, const char *call)
 {
 	uint32_t *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
-		return reason_fail(-ENOMEM, "ddp_open: out of memory");
+		return reason_fail(-ENOMEM, "%s: out of memory", call);
 	madvise(page, sizeof(*page), MADV_WIPEONFORK);
 	*page = 1;
 	ctx->here = page;
 	return 0;
 }
 
-static int open_at(struct ddp_ctx *ctx, const char *path, int timeout_ms)
+static int open_at(struct ddp_ctx *ctx, const char *call, const char *path, int timeout_ms)
 {
-	int r = connect_to(ctx, path, timeout_ms);
+	int r = connect_to(ctx, call, path, timeout_ms);
 
 	if (r == 0)
-		r = hello(ctx);
+		r = hello(ctx, call);
 	if (r == -EAGAIN)
 		return reason_fail(-ETIMEDOUT,
-				   "ddp_open: %s: the daemon does not answer within %d ms: it is "
+				   "%s: %s: the daemon does not answer within %d ms: it is "
 				   "stopped or busy, or has reached its limit of descriptors "
 				   "(RLIMIT_NOFILE)",
-				   path, timeout_ms);
+				   call, path, timeout_ms);
 	if (r == 0)
 		set_timeout(ctx, 0);
 	return r;
 }
 
-static void free_context(struct ddp_ctx *ctx)
+void open_free(struct ddp_ctx *ctx)
 {
 	agent_close(ctx);
 	if (ctx->here)
@@ -169,6 +170,7 @@ static void free_context(struct ddp_ctx *ctx)
 	pthread_mutex_destroy(&ctx->events);
 	pthread_mutex_destroy(&ctx->async);
 	pthread_mutex_destroy(&ctx->lock);
+	free(ctx->path);
 	free(ctx);
 }
 
@@ -181,17 +183,12 @@ static const char *socket_path(const struct ddp_open_attr *attr)
 	return env && *env ? env : IPC_DEFAULT_SOCKET;
 }
 
-int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
+static struct ddp_ctx *new_context(const char *path)
 {
-	struct ddp_open_attr a = {0};
-	struct ddp_ctx *ctx;
-	int r = attr ? attr_read("ddp_open", &a, sizeof(a), attr) : 0;
+	struct ddp_ctx *ctx = calloc(1, sizeof(*ctx));
 
-	if (r)
-		return r;
-	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
-		return reason_fail(-ENOMEM, "ddp_open: out of memory");
+		return NULL;
 	ctx->fd = ctx->event_fd = ctx->async_fd = ctx->bell = -1;
 	pthread_mutex_init(&ctx->agent_lock, NULL);
 	pthread_mutex_init(&ctx->calls, NULL);
@@ -200,18 +197,42 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
 	pthread_mutex_init(&ctx->lock, NULL);
 	slab_init(&ctx->slabs, "ddp-mr-slab", SLAB_BYTES_MAX);
 	ring_maps_init(&ctx->maps);
+	list_init(&ctx->pds);
+	list_init(&ctx->mrs);
+	list_init(&ctx->mws);
 	list_init(&ctx->cqs);
 	idtab_init(&ctx->ids, MAX_IDS);
 	idtab_init(&ctx->srqs, MAX_IDS);
-	r = mark_process(ctx);
+	ctx->path = strdup(path);
+	return ctx;
+}
+
+int open_context(const char *call, const char *path, int timeout_ms, struct ddp_ctx **ret)
+{
+	struct ddp_ctx *ctx = new_context(path);
+	int r = 0;
+
+	if (!ctx || !ctx->path)
+		r = reason_fail(-ENOMEM, "%s: out of memory", call);
 	if (r == 0)
-		r = open_at(ctx, socket_path(&a), a.timeout_ms ? a.timeout_ms : OPEN_MS);
-	if (r) {
-		free_context(ctx);
-		return r;
-	}
-	*ret = ctx;
-	return 0;
+		r = mark_process(ctx, call);
+	if (r == 0)
+		r = open_at(ctx, call, path, timeout_ms);
+	if (r == 0)
+		*ret = ctx;
+	else if (ctx)
+		open_free(ctx);
+	return r;
+}
+
+int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
+{
+	struct ddp_open_attr a = {0};
+	int r = attr ? attr_read("ddp_open", &a, sizeof(a), attr) : 0;
+
+	return r ? r
+		 : open_context("ddp_open", socket_path(&a), a.timeout_ms ? a.timeout_ms : OPEN_MS,
+				ret);
 }
 
 int ddp_close(struct ddp_ctx *ctx)
@@ -227,7 +248,7 @@ int ddp_close(struct ddp_ctx *ctx)
 	uses = context_uses(ctx, &ctx->uses);
 	if (uses)
 		return reason_fail(-EBUSY, "ddp_close: the context still has %u objects", uses);
-	free_context(ctx);
+	open_free(ctx);
 	return 0;
 }
 

@@ -121,12 +121,37 @@ static int check_room(const struct ddp_ctx *ctx, const char *call, unsigned nfds
 	return r;
 }
 
+#define OBJECT_client false
+#define OBJECT_pd true
+#define OBJECT_mr true
+#define OBJECT_mw true
+#define OBJECT_cq true
+#define OBJECT_qp true
+#define OBJECT_srq true
+#define OBJECT_listener true
+
+/* Whether the request begins with the handle of an object. */
+static const bool names_object[] = {
+#define X(OP, name, object, ...) [MSG_##OP] = OBJECT_##object,
+	MSG_OPS(X)
+#undef X
+};
+
+static int check_object(const struct request *r)
+{
+	const struct msg_handle *req = r->req;
+
+	return names_object[r->op] ? context_serves(req->handle, r->call) : 0;
+}
+
 int request_send(struct ddp_ctx *ctx, const struct request *r)
 {
 	const struct msg_shape *shape = msg_shape(r->op);
 	struct msg_hdr *hdr = r->req;
 	int e = context_here(ctx, r->call);
 
+	if (e == 0)
+		e = check_object(r);
 	if (e)
 		return e;
 	if (ctx->minor < shape->since)

@@ -29,18 +29,23 @@ static int get_memory(struct ddp_ctx *ctx, const char *call)
 	return 0;
 }
 
+static int map_area(struct ddp_ctx *ctx, const char *call, const struct agent_memory *m,
+		    struct ring_map **ret, uint8_t **ret_area)
+{
+	if (m->at.bytes < sizeof(struct agent_area))
+		return reason_fail(-EPROTO, "%s: the daemon made an agent of %llu bytes", call,
+				   (unsigned long long)m->at.bytes);
+	return ring_map_get(&ctx->maps, call, m->area, m->at.offset, m->at.bytes, ret, ret_area);
+}
+
 /* Starts the thread on the memory that the daemon made. */
 static int start_with_memory(struct ddp_ctx *ctx, const char *call)
 {
 	struct agent_memory *m = &ctx->agent_memory;
 	struct ring_map *map;
 	uint8_t *area;
-	int r;
+	int r = map_area(ctx, call, m, &map, &area);
 
-	if (m->at.bytes < sizeof(struct agent_area))
-		return reason_fail(-EPROTO, "%s: the daemon made an agent of %llu bytes", call,
-				   (unsigned long long)m->at.bytes);
-	r = ring_map_get(&ctx->maps, call, m->area, m->at.offset, m->at.bytes, &map, &area);
 	if (r)
 		return r;
 	r = agent_start(ctx, map, area, m->bell);
@@ -58,6 +63,30 @@ static int open_agent(struct ddp_ctx *ctx, const char *call)
 	int r = get_memory(ctx, call);
 
 	return r ? r : start_with_memory(ctx, call);
+}
+
+int agent_prepare(struct ddp_ctx *next, const char *call)
+{
+	return get_memory(next, call);
+}
+
+int agent_resume(struct ddp_ctx *ctx, struct ddp_ctx *next, const char *call)
+{
+	struct agent_memory *m = &next->agent_memory;
+	struct ring_map *map;
+	uint8_t *area;
+	int r = map_area(ctx, call, m, &map, &area);
+
+	if (r)
+		return r;
+	r = agent_restart(ctx->agent, map, area, m->bell);
+	if (r) {
+		ring_map_put(&ctx->maps, map);
+		return reason_thread(r, call, "a thread to copy the memory");
+	}
+	close(m->area);
+	m->kept = false;
+	return 0;
 }
 
 int agent_open(struct ddp_ctx *ctx, const char *call)

@@ -9,4 +9,9 @@ struct ddp_ctx;
  * Returns 0, or a negative errno value with the reason set. */
 int agent_open(struct ddp_ctx *ctx, const char *call);
 
+/* For ddp_reopen(): the daemon of `next` makes the memory of an agent; then the agent of ctx goes
+ * on with it. Both return 0, or a negative errno value with the reason set. */
+int agent_prepare(struct ddp_ctx *next, const char *call);
+int agent_resume(struct ddp_ctx *ctx, struct ddp_ctx *next, const char *call);
+
 #endif

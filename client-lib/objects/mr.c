@@ -34,15 +34,13 @@ struct source {
 	uint32_t rung, reason; /* RUNG_ */
 };
 
-/* Registers pub.length bytes of the source with the daemon. */
-static int register_mr(struct mr *mr, const char *call, const struct source *src, unsigned access)
+static struct msg_reg_own_mr request_for(const struct mr *mr, uint32_t pd, const struct source *src,
+					 unsigned access)
 {
-	struct ddp_pd *pd = mr->pub.pd;
-	bool own = src->rung != RUNG_MEMFD && pd->ctx->minor >= IPC_MINOR_OWN_MEMORY;
-	struct msg_reg_own_mr req = {
+	return (struct msg_reg_own_mr){
 		.reg =
 			{
-				.pd = pd->handle,
+				.pd = pd,
 				.access = access,
 				.offset = src->offset,
 				.len = mr->pub.length,
@@ -51,26 +49,41 @@ static int register_mr(struct mr *mr, const char *call, const struct source *src
 		.rung = src->rung,
 		.reason = src->reason,
 	};
+}
+
+static int send_registration(struct ddp_ctx *ctx, const char *call, struct msg_reg_own_mr *req,
+			     int fd, struct msg_mr *ret)
+{
+	if (req->rung != RUNG_MEMFD && ctx->minor >= IPC_MINOR_OWN_MEMORY)
+		return request_reg_own_mr(ctx, call, req, fd, ret);
+	return request_reg_mr(ctx, call, &req->reg, fd, ret);
+}
+
+/* Registers pub.length bytes of the source with the daemon. */
+static int register_mr(struct mr *mr, const char *call, const struct source *src, unsigned access)
+{
+	struct ddp_pd *pd = mr->pub.pd;
+	struct msg_reg_own_mr req = request_for(mr, pd->handle, src, access);
 	struct msg_mr reply;
-	int r = own ? request_reg_own_mr(pd->ctx, call, &req, src->fd, &reply)
-		    : request_reg_mr(pd->ctx, call, &req.reg, src->fd, &reply);
+	int r = send_registration(pd->ctx, call, &req, src->fd, &reply);
 
 	if (r)
 		return r;
 	mr->handle = reply.handle;
 	mr->access = access;
 	mr->pub.lkey = mr->pub.rkey = reply.stag;
+	mr->offset = src->offset;
 	if (src->rung == RUNG_AGENT)
 		agent_region_add(&mr->copied, pd->ctx, mr->handle, reply.stag);
-	context_use(pd->ctx, &pd->uses, 1);
+	context_add(pd->ctx, &pd->uses, &pd->ctx->mrs, &mr->link);
 	return 0;
 }
 
-/* Registers a memfd that is mapped at pub.addr, so that ddp_reg_mr() recognizes it. */
+/* Registers a memfd, so that ddp_reg_mr() recognizes memory that maps it. */
 static int register_memfd(struct mr *mr, const char *call, int fd, uint64_t offset, unsigned access)
 {
 	struct source src = {.fd = fd, .offset = offset};
-	int r = mr->pub.addr ? memfd_table_get(fd, &mr->memfd) : 0;
+	int r = memfd_table_get(fd, &mr->memfd);
 
 	return r ? reason_errno(r, call, "memfd") : register_mr(mr, call, &src, access);
 }
@@ -263,6 +276,49 @@ int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
 	return 0;
 }
 
+/* ---- again, at another daemon ---- */
+
+/* The memory as it was registered. */
+static struct source source_of(const struct mr *mr)
+{
+	struct source src = {
+		.fd = mr->own.fd,
+		.offset = mr->offset,
+		.rung = mr->own.rung,
+		.reason = mr->own.reason,
+	};
+
+	if (src.rung == RUNG_MEMFD)
+		src.fd = memfd_table_fd(mr->memfd);
+	else if (src.rung == RUNG_AGENT)
+		src.fd = mr->copied.file.fd;
+	return src;
+}
+
+int mr_renew(struct mr *mr, struct ddp_ctx *next, const char *call)
+{
+	struct source src = source_of(mr);
+	struct msg_reg_own_mr req = request_for(mr, mr->pub.pd->renewed.handle, &src, mr->access);
+	struct msg_mr reply;
+	int r = send_registration(next, call, &req, src.fd, &reply);
+
+	if (r == 0)
+		mr->renewed = (struct renewed){reply.handle, reply.stag};
+	return r;
+}
+
+void mr_take_renewed(struct mr *mr)
+{
+	mr->handle = mr->renewed.handle;
+	mr->pub.lkey = mr->pub.rkey = mr->renewed.stag;
+	agent_region_renew(&mr->copied, mr->handle, mr->renewed.stag);
+	if (mr->notice_cq)
+		mr->notice_cq->uses--;
+	mr->notice_cq = NULL;
+}
+
+/* ---- changes ---- */
+
 int ddp_bind_mr(struct ddp_mr *pub, struct ddp_qp *qp)
 {
 	struct mr *mr = (struct mr *)pub;
@@ -271,8 +327,10 @@ int ddp_bind_mr(struct ddp_mr *pub, struct ddp_qp *qp)
 		.qp = qp ? qp->handle : 0,
 	};
 	struct msg_mr reply;
-	int r;
+	int r = qp ? context_serves(qp->handle, "ddp_bind_mr") : 0;
 
+	if (r)
+		return r;
 	if (qp && qp->pd != pub->pd)
 		return reason_fail(-EINVAL, "ddp_bind_mr: the MR and QP %u have different PDs",
 				   qp->num);
@@ -306,7 +364,8 @@ static int check_rereg(const struct mr *mr, unsigned what, const struct ddp_rere
 }
 
 /* The daemon has registered the region again: updates the MR. */
-static void apply_rereg(struct mr *mr, unsigned what, const struct ddp_rereg_attr *a, uint32_t stag)
+static void apply_rereg(struct mr *mr, unsigned what, const struct ddp_rereg_attr *a,
+			struct memfd_entry *memfd, uint32_t stag)
 {
 	struct ddp_mr *pub = &mr->pub;
 
@@ -321,6 +380,8 @@ static void apply_rereg(struct mr *mr, unsigned what, const struct ddp_rereg_att
 	}
 	if (what & DDP_REREG_TRANSLATION) {
 		free_memory(mr);
+		mr->memfd = memfd;
+		mr->offset = (uint64_t)a->offset;
 		pub->addr = a->addr;
 		pub->length = a->length;
 		pub->iova = a->iova;
@@ -333,6 +394,7 @@ int ddp_rereg_mr(struct ddp_mr *pub, unsigned what, const struct ddp_rereg_attr 
 	bool remap = what & DDP_REREG_TRANSLATION;
 	struct ddp_rereg_attr a;
 	struct msg_rereg_mr req = {.mr = mr->handle, .what = what};
+	struct memfd_entry *memfd = NULL;
 	struct msg_mr reply;
 	int r = attr_read("ddp_rereg_mr", &a, sizeof(a), attr);
 
@@ -346,11 +408,16 @@ int ddp_rereg_mr(struct ddp_mr *pub, unsigned what, const struct ddp_rereg_attr 
 		req.offset = (uint64_t)a.offset;
 		req.len = a.length;
 		req.iova = a.iova;
+		r = memfd_table_get(a.fd, &memfd);
+		if (r)
+			return reason_errno(r, "ddp_rereg_mr", "memfd");
 	}
 	r = remap ? request_remap_mr(pub->pd->ctx, "ddp_rereg_mr", &req, a.fd, &reply)
 		  : request_rereg_mr(pub->pd->ctx, "ddp_rereg_mr", &req, &reply);
 	if (r == 0)
-		apply_rereg(mr, what, &a, reply.stag);
+		apply_rereg(mr, what, &a, memfd, reply.stag);
+	else
+		memfd_table_put(memfd);
 	return r;
 }
 
@@ -400,11 +467,29 @@ int ddp_notify_mr(struct ddp_mr *pub, struct ddp_cq *cq, uint64_t wr_id)
 
 	if (r == 0 && cq && cq->ctx != ctx)
 		r = reason_fail(-EINVAL, "ddp_notify_mr: MR and CQ belong to different contexts");
+	if (r == 0 && cq)
+		r = context_serves(cq->handle, "ddp_notify_mr");
 	if (r == 0)
 		r = request_notify_mr(ctx, "ddp_notify_mr", &req);
 	if (r == 0)
 		set_notice_cq(mr, cq);
 	return r;
+}
+
+/* Of a region with windows, which the daemon permits only by having ended. */
+static void forget_windows(struct mr *mr)
+{
+	struct ddp_ctx *ctx = mr->pub.pd->ctx;
+
+	pthread_mutex_lock(&ctx->lock);
+	if (mr->windows > 0)
+		list_foreach (it, &ctx->mws) {
+			struct mw *mw = list_entry(it, struct mw, link);
+
+			if (mw->mr == mr)
+				mw->mr = NULL;
+		}
+	pthread_mutex_unlock(&ctx->lock);
 }
 
 int ddp_dereg_mr(struct ddp_mr *pub)
@@ -418,7 +503,8 @@ int ddp_dereg_mr(struct ddp_mr *pub)
 	if (r)
 		return r;
 	set_notice_cq(mr, NULL);
-	context_use(pub->pd->ctx, &pub->pd->uses, -1);
+	forget_windows(mr);
+	context_del(pub->pd->ctx, &pub->pd->uses, &mr->link);
 	free_mr(mr);
 	return 0;
 }

@@ -27,7 +27,7 @@ static int alloc(struct mw *mw)
 		return r;
 	mw->handle = reply.handle;
 	mw->pub.rkey = reply.stag;
-	context_use(pd->ctx, &pd->uses, 1);
+	context_add(pd->ctx, &pd->uses, &pd->ctx->mws, &mw->link);
 	return 0;
 }
 
@@ -51,6 +51,24 @@ int ddp_alloc_mw(struct ddp_pd *pd, enum ddp_mw_type type, struct ddp_mw **ret)
 	return 0;
 }
 
+/* Notes a bind of type 1; mr NULL: the window is not bound. */
+static void set_bound(struct mw *mw, struct mr *mr, const struct msg_bind_mw *req)
+{
+	struct ddp_ctx *ctx = mw->pub.pd->ctx;
+
+	pthread_mutex_lock(&ctx->lock);
+	if (mw->mr)
+		mw->mr->windows--;
+	mw->mr = mr;
+	if (mr) {
+		mr->windows++;
+		mw->addr = req->addr;
+		mw->length = req->len;
+		mw->access = req->access;
+	}
+	pthread_mutex_unlock(&ctx->lock);
+}
+
 int ddp_dealloc_mw(struct ddp_mw *pub)
 {
 	struct mw *mw = (struct mw *)pub;
@@ -61,7 +79,8 @@ int ddp_dealloc_mw(struct ddp_mw *pub)
 	r = request_released(request_dealloc_mw(pub->pd->ctx, "ddp_dealloc_mw", mw->handle));
 	if (r)
 		return r;
-	context_use(pub->pd->ctx, &pub->pd->uses, -1);
+	set_bound(mw, NULL, NULL);
+	context_del(pub->pd->ctx, &pub->pd->uses, &mw->link);
 	free(mw);
 	return 0;
 }
@@ -85,9 +104,50 @@ int ddp_bind_mw(struct ddp_mw *pub, struct ddp_mr *mr, uint64_t addr, size_t len
 		req.len = length;
 	}
 	r = request_bind_mw(pub->pd->ctx, "ddp_bind_mw", &req, &reply);
+	if (r)
+		return r;
+	pub->rkey = reply.stag;
+	set_bound((struct mw *)pub, (struct mr *)mr, &req);
+	return 0;
+}
+
+/* Binds the window that was just made at the other daemon as it was bound here. */
+static int rebind(struct mw *mw, struct ddp_ctx *next, const char *call)
+{
+	struct msg_bind_mw req = {
+		.mw = mw->renewed.handle,
+		.mr = mw->mr->renewed.handle,
+		.access = mw->access,
+		.addr = mw->addr,
+		.len = mw->length,
+	};
+	struct msg_mr reply;
+	int r = request_bind_mw(next, call, &req, &reply);
+
 	if (r == 0)
-		pub->rkey = reply.stag;
+		mw->renewed.stag = reply.stag;
 	return r;
+}
+
+int mw_renew(struct mw *mw, struct ddp_ctx *next, const char *call)
+{
+	struct msg_alloc_mw req = {
+		.pd = mw->pub.pd->renewed.handle,
+		.type = mw->pub.type,
+	};
+	struct msg_mr reply;
+	int r = request_alloc_mw(next, call, &req, &reply);
+
+	if (r)
+		return r;
+	mw->renewed = (struct renewed){reply.handle, reply.stag};
+	return mw->mr ? rebind(mw, next, call) : 0;
+}
+
+void mw_take_renewed(struct mw *mw)
+{
+	mw->handle = mw->renewed.handle;
+	mw->pub.rkey = mw->renewed.stag;
 }
 
 uint32_t ddp_inc_rkey(uint32_t rkey)

@@ -21,7 +21,7 @@ int ddp_alloc_pd(struct ddp_ctx *ctx, struct ddp_pd **ret)
 		return r;
 	}
 	*pd = (struct ddp_pd){.ctx = ctx, .handle = reply.handle};
-	context_use(ctx, &ctx->uses, 1);
+	context_add(ctx, &ctx->uses, &ctx->pds, &pd->link);
 	*ret = pd;
 	return 0;
 }
@@ -44,9 +44,19 @@ int ddp_dealloc_pd(struct ddp_pd *pd)
 	r = request_released(request_dealloc_pd(ctx, "ddp_dealloc_pd", pd->handle));
 	if (r)
 		return r;
-	context_use(ctx, &ctx->uses, -1);
+	context_del(ctx, &ctx->uses, &pd->link);
 	free(pd);
 	return 0;
+}
+
+int pd_renew(struct ddp_pd *pd, struct ddp_ctx *next, const char *call)
+{
+	struct msg_handle reply;
+	int r = request_alloc_pd(next, call, &reply);
+
+	if (r == 0)
+		pd->renewed.handle = reply.handle;
+	return r;
 }
 
 int ddp_query_pd(struct ddp_pd *pd, struct ddp_pd_attr *attr)

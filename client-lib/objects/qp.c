@@ -87,6 +87,13 @@ static int check_init(struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_
 		init->max_recv_sge = 1;
 	if (!init->send_cq || !init->recv_cq)
 		return reason_fail(-EINVAL, "ddp_create_qp: send_cq or recv_cq is not set");
+	r = context_serves(init->send_cq->handle, "ddp_create_qp");
+	if (r == 0)
+		r = context_serves(init->recv_cq->handle, "ddp_create_qp");
+	if (r == 0 && init->srq)
+		r = context_serves(init->srq->handle, "ddp_create_qp");
+	if (r)
+		return r;
 	if (init->send_cq->ctx != id->ctx || init->recv_cq->ctx != id->ctx || pd->ctx != id->ctx)
 		return reason_fail(-EINVAL,
 				   "ddp_create_qp: id, PD and CQs belong to different contexts");
@@ -268,7 +275,8 @@ static void del_from_table(struct ddp_qp *qp)
 	struct ddp_ctx *ctx = qp->id->ctx;
 
 	pthread_mutex_lock(&ctx->lock);
-	qp_table_del(&ctx->qps, qp);
+	if (qp->handle) /* else ddp_reopen() has removed it */
+		qp_table_del(&ctx->qps, qp);
 	pthread_mutex_unlock(&ctx->lock);
 }
 

@@ -85,6 +85,7 @@ int ddp_destroy_id(struct ddp_id *id)
 		request_unlisten(id->ctx, "ddp_destroy_id", id->handle);
 	else if (id->kind == ID_REQUEST)
 		id_refuse(id->ctx, id->handle);
+	free(id->asked);
 	free(id);
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* Listeners, and the addresses that they may use. */
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client-lib/base/addrs.h"
@@ -21,10 +22,16 @@ struct wish {
 	uint64_t key;
 };
 
-static int call_daemon(struct ddp_id *id, const struct wish *w, uint16_t *ret_port)
+static int send_listen(struct ddp_ctx *ctx, const char *call, struct msg_listen_key *req,
+		       struct msg_listener *ret)
 {
-	struct msg_listen_key req = {.key = w->key};
-	struct msg_listen *l = &req.listen;
+	return req->key ? request_listen_key(ctx, call, req, ret)
+			: request_listen(ctx, call, &req->listen, ret);
+}
+
+static int call_daemon(struct ddp_id *id, const struct wish *w, struct msg_listen_key *req)
+{
+	struct msg_listen *l = &req->listen;
 	struct msg_listener reply;
 	int r;
 
@@ -33,21 +40,26 @@ static int call_daemon(struct ddp_id *id, const struct wish *w, uint16_t *ret_po
 	l->backlog = (uint32_t)w->backlog;
 	l->naddrs = (uint16_t)w->at.n;
 	memcpy(l->addrs, w->at.a, sizeof(l->addrs));
-	r = w->key ? request_listen_key(id->ctx, w->call, &req, &reply)
-		   : request_listen(id->ctx, w->call, l, &reply);
+	req->key = w->key;
+	r = send_listen(id->ctx, w->call, req, &reply);
 	if (r)
 		return r;
 	id->handle = reply.handle;
-	*ret_port = (uint16_t)reply.port;
+	id->port = l->port = (uint16_t)reply.port;
 	return 0;
 }
 
 static int start_listening(struct ddp_id *id, const struct wish *w)
 {
-	int r = call_daemon(id, w, &id->port);
+	struct msg_listen_key *asked = calloc(1, sizeof(*asked));
+	int r = asked ? call_daemon(id, w, asked)
+		      : reason_fail(-ENOMEM, "%s: out of memory", w->call);
 
-	if (r)
+	if (r) {
+		free(asked);
 		return r;
+	}
+	id->asked = asked;
 	id->key = w->key;
 	if (w->at.n > 0)
 		msg_addr_get(&w->at.a[0], &id->at);
@@ -55,6 +67,16 @@ static int start_listening(struct ddp_id *id, const struct wish *w)
 		addr_set_port(&id->at, id->port);
 	id_set_kind(id, ID_LISTENER);
 	return 0;
+}
+
+int listen_renew(struct ddp_id *id, struct ddp_ctx *next, const char *call)
+{
+	struct msg_listener reply;
+	int r = send_listen(next, call, id->asked, &reply);
+
+	if (r == 0)
+		id->renewed.handle = reply.handle;
+	return r;
 }
 
 static int check_listen(const char *call, struct ddp_id *id, int backlog)

@@ -66,6 +66,9 @@ int ddp_set_primary(struct ddp_id *id, const struct sockaddr *addr)
 
 	if (!id->qp)
 		return reason_fail(-ENOTCONN, "ddp_set_primary: the id has no QP");
+	r = context_serves(id->qp->handle, "ddp_set_primary");
+	if (r)
+		return r;
 	r = addrs_add(&l, "ddp_set_primary", "of the peer", addrs_port(addr), addr);
 	if (r)
 		return r;

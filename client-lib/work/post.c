@@ -52,6 +52,8 @@ static int check_ring_room(struct queue *q, const char *call)
 {
 	int room = ring_room(&q->ring, 1);
 
+	if (q->gone)
+		return reason_former(call);
 	if (room == RING_BROKEN)
 		return reason_fail(-EPROTO, "%s: the daemon's index of %s is out of range", call,
 				   q->owner);

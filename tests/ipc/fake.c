@@ -326,21 +326,40 @@ static void *run(void *arg)
 	return NULL;
 }
 
-void fake_start(struct fake *f)
+/* Listens at its path, and serves the first client. */
+static void serve_there(struct fake *f)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 
+	strcpy(sun.sun_path, f->path);
+	f->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	HOLDS(bind(f->listen_fd, (struct sockaddr *)&sun, sizeof(sun)) == 0);
+	HOLDS(listen(f->listen_fd, 1) == 0);
+	HOLDS(pthread_create(&f->thread, NULL, run, f) == 0);
+}
+
+void fake_start(struct fake *f)
+{
 	*f = (struct fake){.fd = -1, .event_fd = -1, .bell = -1, .async_bell = -1};
 	strcpy(f->dir, "/tmp/ddp-fake-XXXXXX");
 	HOLDS(mkdtemp(f->dir));
 	HOLDS(chmod(f->dir, 0755) == 0);
 	snprintf(f->path, sizeof(f->path), "%s/sock", f->dir);
-	strcpy(sun.sun_path, f->path);
-	f->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	HOLDS(bind(f->listen_fd, (struct sockaddr *)&sun, sizeof(sun)) == 0);
-	HOLDS(listen(f->listen_fd, 1) == 0);
 	setenv("DDP_SOCKET", f->path, 1);
-	HOLDS(pthread_create(&f->thread, NULL, run, f) == 0);
+	serve_there(f);
+}
+
+void fake_restart(struct fake *f, void (*script)(struct fake *f, struct fake_reply *r))
+{
+	struct fake next = {.fd = -1, .event_fd = -1, .bell = -1, .async_bell = -1};
+
+	fake_die(f);
+	unlink(f->path);
+	memcpy(next.dir, f->dir, sizeof(next.dir));
+	memcpy(next.path, f->path, sizeof(next.path));
+	next.script = script;
+	*f = next;
+	serve_there(f);
 }
 
 void fake_die(struct fake *f)

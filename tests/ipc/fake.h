@@ -85,6 +85,11 @@ void fake_start(struct fake *f);
 /* Ends like a daemon that was killed. */
 void fake_die(struct fake *f);
 
+/* Another one at the same socket, with no memory of the first; the script is set from the
+ * beginning.
+ */
+void fake_restart(struct fake *f, void (*script)(struct fake *f, struct fake_reply *r));
+
 /* Removes the socket, and ends the daemon if it still runs. */
 void fake_stop(struct fake *f);
 

@@ -17,7 +17,7 @@
  * the object at that time.
  *
  * When the daemon ends, calls return -EPIPE, calls that wait as well. Destroying an object then
- * only frees its memory.
+ * only frees its memory. ddp_reopen() goes on with the next daemon.
  *
  * Lifetimes: destroy an object before the objects that it was made from, else these calls return
  * -EBUSY: QPs before their CQs, SRQ and PD; MRs, windows and SRQs before their PD; windows before
@@ -78,6 +78,23 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret);
 
 /* Closes the context. -EBUSY while it has objects. NULL is allowed. */
 int ddp_close(struct ddp_ctx *ctx);
+
+/*
+ * After the end of the daemon: attaches the context to the one that serves the same socket now, and
+ * makes its protection domains, regions, windows and listeners there. They keep their pointers and
+ * memory; lkey and rkey change. A region is valid, and tied to no QP; a type 1 window is bound as
+ * before, a type 2 window is not; ddp_notify_mr() has ended; a listener has the same port. Other
+ * objects can only be destroyed: QPs, CQs, SRQs and unanswered session requests. Their calls return
+ * -EPIPE. Connection events that were not taken are lost. ddp_fd() and ddp_async_fd() return the
+ * same numbers, but programs add them to epoll again.
+ *
+ * timeout_ms: how long to wait for a daemon; 0: not; < 0: no limit. Meanwhile no other thread may
+ * make, change or destroy objects of the context; threads that poll, wait, post and take events
+ * may go on. -EISCONN: the daemon has not ended; errors of ddp_open(); those of the calls that made
+ * the objects, such as -EADDRINUSE. After a failure nothing has changed, and the call may be
+ * repeated.
+ */
+int ddp_reopen(struct ddp_ctx *ctx, int timeout_ms);
 
 enum ddp_features {
 	DDP_CAP_ATOMIC = 1,    /* atomics and Immediate Data (RFC 7306): all of them or none */
