@@ -263,12 +263,55 @@ static int drain_events(struct server *sv)
 
 	while ((r = ddp_get_cm_event(sv->ctx, &ev, 0)) == 0)
 		on_cm_event(sv, ev);
-	return r == -EAGAIN || r == -EINTR ? 0 : session_fail("wait for sessions", r);
+	if (r == -EAGAIN || r == -EINTR)
+		return 0;
+	return r == -EPIPE ? r : session_fail("wait for sessions", r);
 }
 
 static bool is_finished(const struct server *sv)
 {
 	return tool_stopped() || all_served(sv);
+}
+
+/* Ends the sessions that are left; their threads see their receives flushed, or the end of the
+ * daemon. */
+static void end_sessions(struct server *sv)
+{
+	for (unsigned i = 0; sv->slots && i < sv->conf->max_sessions; i++) {
+		struct slot *slot = &sv->slots[i];
+
+		if (slot->state == SLOT_RUNNING) {
+			if (atomic_exchange(&slot->s.up, false))
+				ddp_disconnect(slot->s.id);
+			pthread_join(slot->thread, NULL);
+			sv->served = true;
+			sv->status = slot->status;
+		}
+		if (slot->state != SLOT_FREE)
+			slot_free(slot);
+	}
+}
+
+/* The socket is not there, or its daemon has just begun or ends. */
+static bool is_absent(int err)
+{
+	return err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE || err == -ETIMEDOUT;
+}
+
+/* The daemon has ended, and all sessions with it. Listens again at the next one. */
+static int await_daemon(struct server *sv)
+{
+	int r;
+
+	message_note("the daemon has ended: waiting for the next one");
+	end_sessions(sv);
+	do
+		r = is_finished(sv) ? -EINTR : ddp_reopen(sv->ctx, LOOK_MS);
+	while (is_absent(r));
+	if (r < 0)
+		return r == -EINTR ? 0 : session_fail("listen at the next daemon", r);
+	message_note("listening on port %u again", sv->conf->port);
+	return 0;
 }
 
 static int serve_sessions(struct server *sv)
@@ -287,6 +330,8 @@ static int serve_sessions(struct server *sv)
 			while (read(sv->done_event, &n, sizeof(n)) < 0 && errno == EINTR)
 				continue;
 		r = drain_events(sv);
+		if (r == -EPIPE)
+			r = await_daemon(sv);
 		if (r < 0)
 			return r;
 		reap(sv, false);
@@ -335,21 +380,12 @@ static int start_listening(struct server *sv)
 	return 0;
 }
 
-/* Ends the sessions that are left; their threads see their receives flushed. */
 static void stop_sessions(struct server *sv)
 {
-	for (unsigned i = 0; sv->slots && i < sv->conf->max_sessions; i++) {
-		struct slot *slot = &sv->slots[i];
+	const int status = sv->status; /* that of the sessions before the signal */
 
-		if (slot->state == SLOT_FREE)
-			continue;
-		if (slot->state == SLOT_RUNNING) {
-			if (atomic_exchange(&slot->s.up, false))
-				ddp_disconnect(slot->s.id);
-			pthread_join(slot->thread, NULL);
-		}
-		slot_free(slot);
-	}
+	end_sessions(sv);
+	sv->status = status;
 	free(sv->slots);
 	if (sv->done_event >= 0)
 		close(sv->done_event);
