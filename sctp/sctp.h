@@ -30,7 +30,8 @@ struct sctp_listener; /* an SCTP port that accepts associations at some of our a
 struct sctp_assoc;    /* an association */
 
 enum {
-	SCTP_MAX_LOCAL = 8,        /* addresses of ours */
+	SCTP_MAX_LOCAL = 8,        /* addresses of ours that an association has */
+	SCTP_MAX_OWN = 32,         /* addresses of a stack */
 	SCTP_MAX_PATHS = 16,       /* addresses of a peer that are used; it may list more */
 	SCTP_MAX_PARTS = 17,       /* spans of a message */
 	SCTP_MAX_PACKET = 65507,   /* UDP payload over IPv4, kept for IPv6 as well */
@@ -66,7 +67,7 @@ struct sctp_cc_rule {
 enum { SCTP_MAX_CC_RULES = 32 };
 
 struct sctp_config {
-	struct sctp_addr local[SCTP_MAX_LOCAL];
+	struct sctp_addr local[SCTP_MAX_OWN]; /* sctp_set_local() adds others */
 	unsigned nlocal;
 	uint16_t udp_port;    /* of peers that we connect to */
 	uint16_t streams;     /* requested in both directions, at least 1 */
@@ -252,10 +253,28 @@ struct sctp_msg {
  * of sctp_recv() or sctp_input(). */
 bool sctp_recv(struct sctp *s, struct sctp_msg *ret);
 
+/* ---- addresses of ours ---- */
+
+/* Address i is this one from now on. If it was another one, no association uses it. */
+void sctp_set_local(struct sctp *s, uint8_t i, const struct sctp_addr *addr);
+
+/* Nobody gets an association with address i any more, until it is set again. */
+void sctp_drop_local(struct sctp *s, uint8_t i);
+
+/* True if an association has address i. */
+bool sctp_uses_local(const struct sctp *s, uint8_t i);
+
+/* The UDP port of peers that we connect to later on. */
+void sctp_set_udp_port(struct sctp *s, uint16_t port);
+
+/* Another recv_first for later associations. */
+void sctp_set_recv_first(struct sctp *s, uint32_t bytes);
+
 /* ---- listeners ---- */
 
 /* Accepts associations at an SCTP port and these addresses of ours (indices). all: an association
- * has all of them, else only the one that its INIT was sent to. SCTP_E_IN_USE, SCTP_E_MEMORY. */
+ * has all of them, else only the one that its INIT was sent to. n 0: at each address of ours that
+ * is not dropped. SCTP_E_IN_USE, SCTP_E_MEMORY. */
 int sctp_listen(struct sctp *s, const uint8_t *local, unsigned n, bool all, uint16_t port,
 		void *user, struct sctp_listener **ret);
 /* Associations that it accepted stay. NULL is fine. */

@@ -68,6 +68,13 @@ bool addr_one_host(const struct sockaddr_storage *a)
 	return !addr_any(a);
 }
 
+bool addr_loopback(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET)
+		return ntohl(v4(a)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return a->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6(a)->sin6_addr);
+}
+
 uint16_t addr_port(const struct sockaddr_storage *a)
 {
 	return ntohs(a->ss_family == AF_INET6 ? v6(a)->sin6_port : v4(a)->sin_port);

@@ -21,6 +21,9 @@ bool addr_any(const struct sockaddr_storage *a);
 /* False for 0.0.0.0 and ::, multicast and the broadcast address 255.255.255.255. */
 bool addr_one_host(const struct sockaddr_storage *a);
 
+/* True for 127.0.0.0/8 and ::1. */
+bool addr_loopback(const struct sockaddr_storage *a);
+
 /* The port in host byte order. AF_UNSPEC: as AF_INET. */
 uint16_t addr_port(const struct sockaddr_storage *a);
 void addr_set_port(struct sockaddr_storage *a, uint16_t port);

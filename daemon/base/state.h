@@ -25,7 +25,7 @@ struct daemon {
 	struct config said; /* as it was given: reloads compare with that */
 	struct config_origin origin;
 	/* Puts one value into effect, for ddpctl. 0; -errno after a line in the log, and then
-	 * nothing has changed. NULL: values cannot change. */
+	 * all is as before. NULL: values cannot change. */
 	int (*change_key)(struct daemon *d, const struct config_key *k, const struct config *cfg);
 	struct acct *acct;
 	struct server *server;

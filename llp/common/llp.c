@@ -13,6 +13,17 @@ struct llp *llp_close(struct llp *t)
 	return NULL;
 }
 
+int llp_add_addr(struct llp *t, const struct sockaddr_storage *a, char *ret_reason, size_t len)
+{
+	*ret_reason = 0;
+	return t->ops->add_addr(t, a, ret_reason, len);
+}
+
+void llp_drop_addr(struct llp *t, const struct sockaddr_storage *a)
+{
+	t->ops->drop_addr(t, a);
+}
+
 unsigned llp_fds(const struct llp *t, int ret_fds[LLP_MAX_FDS])
 {
 	return t->ops->fds(t, ret_fds);

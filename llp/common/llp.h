@@ -24,9 +24,10 @@ struct llp_conn;     /* an association */
 
 enum {
 	LLP_MAX_SPANS = 17, /* headers and one scatter/gather list */
+	LLP_MAX_OWN = 32,   /* addresses of a transport */
 	LLP_MAX_ADDRS = 8,  /* of our end of an association, and of the peer in llp_connect_at() */
 	LLP_MAX_PATHS = 16, /* reported per association; a peer may announce more addresses */
-	LLP_MAX_FDS = LLP_MAX_ADDRS + 1,
+	LLP_MAX_FDS = LLP_MAX_OWN + 1,
 };
 
 /*
@@ -119,10 +120,11 @@ enum { LLP_MAX_CC_RULES = 32 };
 
 struct llp_config {
 	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
-	unsigned naddrs;
-	uint16_t udp_port;       /* user: ours, and that of peers we connect to.
-				    kernel: the peers', 0 without UDP */
-	uint16_t *ret_free_port; /* user: NULL; else any free port is taken, stored here */
+	unsigned naddrs;                      /* 0 .. LLP_MAX_OWN; llp_add_addr() adds others */
+	uint16_t udp_port;                    /* user: ours, and that of peers we connect to.
+						 kernel: the peers', 0 without UDP */
+	uint16_t *ret_free_port; /* user: NULL; else the first address takes any free port, stored
+				    here: it stays valid */
 	uint16_t streams;        /* requested in both directions */
 	uint32_t adaptation;     /* adaptation indication to send and to require */
 	uint32_t buffer;         /* bytes of send and of receive buffer per association */
@@ -219,6 +221,19 @@ int llp_loop_open(const struct llp_config *cfg, const struct llp_events *ev, str
 
 /* Aborts all associations and frees everything, conns included. NULL is fine. */
 struct llp *llp_close(struct llp *t);
+
+/* ---- local addresses ---- */
+
+/*
+ * The transport has this address as well: listeners at all addresses accept associations there.
+ * llp_fds() may change. 0 or -errno, with a sentence in ret_reason: EADDRNOTAVAIL: this host does
+ * not have it; EADDRINUSE; ENOBUFS: LLP_MAX_OWN others are in use.
+ */
+int llp_add_addr(struct llp *t, const struct sockaddr_storage *a, char *ret_reason, size_t len);
+
+/* The transport does not have the address any more: no association begins there. Those that have it
+ * stay; if the host has lost the address, they end when the peer does not answer for too long. */
+void llp_drop_addr(struct llp *t, const struct sockaddr_storage *a);
 
 /* ---- drive ---- */
 
@@ -327,6 +342,9 @@ struct llp_conn *llp_conn_free(struct llp_conn *c);
 struct llp_ops {
 	const char *name;
 	void (*close)(struct llp *t);
+	int (*add_addr)(struct llp *t, const struct sockaddr_storage *a, char *ret_reason,
+			size_t len);
+	void (*drop_addr)(struct llp *t, const struct sockaddr_storage *a);
 	unsigned (*fds)(const struct llp *t, int ret_fds[LLP_MAX_FDS]);
 	bool (*input)(struct llp *t, unsigned budget);
 	uint32_t (*patience_us)(const struct llp *t); /* NULL: always 0 */

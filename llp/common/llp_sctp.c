@@ -18,7 +18,7 @@ enum {
 
 /* ---- the transport ---- */
 
-static int check_addr(const struct sockaddr_storage *a, char *ret_reason, size_t len)
+int llp_sctp_check_addr(const struct sockaddr_storage *a, char *ret_reason, size_t len)
 {
 	char text[ADDR_TEXT_MAX];
 
@@ -41,9 +41,9 @@ int llp_sctp_check_config(const struct llp_config *cfg, char *ret_reason, size_t
 {
 	int r = 0;
 
-	if (cfg->naddrs == 0 || cfg->naddrs > LLP_MAX_ADDRS) {
-		snprintf(ret_reason, len, "%u local addresses: expected 1 to %d", cfg->naddrs,
-			 LLP_MAX_ADDRS);
+	if (cfg->naddrs > LLP_MAX_OWN) {
+		snprintf(ret_reason, len, "%u local addresses: at most %d", cfg->naddrs,
+			 LLP_MAX_OWN);
 		return -EINVAL;
 	}
 	if (cfg->streams == 0) {
@@ -56,7 +56,7 @@ int llp_sctp_check_config(const struct llp_config *cfg, char *ret_reason, size_t
 		return -EINVAL;
 	}
 	for (unsigned i = 0; i < cfg->naddrs && r == 0; i++)
-		r = check_addr(&cfg->addrs[i], ret_reason, len);
+		r = llp_sctp_check_addr(&cfg->addrs[i], ret_reason, len);
 	return r;
 }
 
@@ -67,7 +67,8 @@ void llp_sctp_init(struct llp_sctp *t, const struct llp_ops *base, const struct 
 	t->base.ev = ev;
 	t->ops = ops;
 	t->cfg = *cfg;
-	memcpy(t->addrs, cfg->addrs, cfg->naddrs * sizeof(t->addrs[0]));
+	if (cfg->naddrs)
+		memcpy(t->addrs, cfg->addrs, cfg->naddrs * sizeof(t->addrs[0]));
 	t->cfg.addrs = t->addrs;
 	if (t->cfg.buffer > MAX_BUFFER)
 		t->cfg.buffer = MAX_BUFFER;
@@ -89,7 +90,7 @@ void llp_sctp_set_time(struct llp_sctp *t, uint64_t now_ms)
 int llp_sctp_find_addr(const struct llp_sctp *t, const struct sockaddr_storage *a)
 {
 	for (unsigned i = 0; i < t->cfg.naddrs; i++)
-		if (addr_same_host(&t->addrs[i], a))
+		if (!t->dropped[i] && addr_same_host(&t->addrs[i], a))
 			return (int)i;
 	return -1;
 }
@@ -102,15 +103,23 @@ int llp_sctp_check_addrs(const struct llp_sctp *t, const struct llp_addrs *at)
 	return 0;
 }
 
+static int first_addr(const struct llp_sctp *t, sa_family_t family, bool loopback)
+{
+	for (unsigned k = 0; k < t->cfg.naddrs; k++)
+		if (!t->dropped[k] && t->addrs[k].ss_family == family &&
+		    addr_loopback(&t->addrs[k]) == loopback)
+			return (int)k;
+	return -1;
+}
+
 int llp_sctp_choose_addr(const struct llp_sctp *t, const struct sockaddr_storage *to)
 {
 	struct route way;
 	int i = route_find(NULL, to, &way) == 0 ? llp_sctp_find_addr(t, &way.src) : -1;
 
-	for (unsigned k = 0; i < 0 && k < t->cfg.naddrs; k++)
-		if (t->addrs[k].ss_family == to->ss_family)
-			i = (int)k;
-	return i;
+	if (i < 0)
+		i = first_addr(t, to->ss_family, false);
+	return i < 0 ? first_addr(t, to->ss_family, true) : i;
 }
 
 /* ---- associations ---- */

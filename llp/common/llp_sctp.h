@@ -67,7 +67,8 @@ struct llp_sctp {
 	struct llp base;
 	const struct llp_sctp_ops *ops;
 	struct llp_config cfg;
-	struct sockaddr_storage addrs[LLP_MAX_ADDRS];
+	struct sockaddr_storage addrs[LLP_MAX_OWN]; /* cfg.naddrs of them */
+	bool dropped[LLP_MAX_OWN];                  /* of these: no association begins there */
 	struct list conns, ready, connecting;
 	unsigned nconns;
 	struct llp_sctp_conn *current; /* whose upcall is running; NULL if it was freed there */
@@ -79,6 +80,7 @@ struct llp_sctp {
 /* ---- the transport ---- */
 
 /* 0; -EINVAL or -EAFNOSUPPORT, with a sentence. */
+int llp_sctp_check_addr(const struct sockaddr_storage *a, char *ret_reason, size_t len);
 int llp_sctp_check_config(const struct llp_config *cfg, char *ret_reason, size_t len);
 
 /* Copies the configuration, limiting its buffer. */
@@ -88,14 +90,14 @@ void llp_sctp_init(struct llp_sctp *t, const struct llp_ops *base, const struct 
 /* The owner's time; going back is ignored. */
 void llp_sctp_set_time(struct llp_sctp *t, uint64_t now_ms);
 
-/* Index of an address among the transport's, or -1. */
+/* Index of an address among the transport's that are not dropped, or -1. */
 int llp_sctp_find_addr(const struct llp_sctp *t, const struct sockaddr_storage *a);
 
 /* 0; -EADDRNOTAVAIL: one of them is not the transport's. */
 int llp_sctp_check_addrs(const struct llp_sctp *t, const struct llp_addrs *at);
 
 /* Index of the source address that the route to a peer uses, else of any address of the same
- * family; -1: there is none. */
+ * family, a loopback address last; -1: there is none. */
 int llp_sctp_choose_addr(const struct llp_sctp *t, const struct sockaddr_storage *to);
 
 /* ---- associations ---- */

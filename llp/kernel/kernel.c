@@ -57,14 +57,15 @@ static int check_tunnel(const struct llp_config *cfg, char *ret_reason, size_t l
 }
 
 /* Opens a socket with the options of an association's, to see whether that is possible at an
- * address. */
+ * address; NULL: at all. */
 static int try_addr(struct kernel *t, const struct sockaddr_storage *a, uint32_t *ret_buffer,
 		    char *ret_reason, size_t len)
 {
 	const char *what;
 	char text[ADDR_TEXT_MAX];
-	int fd = kernel_sock_new(t, &(struct llp_addrs){a, 1}, 0, &what);
-	addr_host_text(a, text);
+	int fd = kernel_sock_new(t, &(struct llp_addrs){a, a != NULL}, 0, &what);
+
+	addr_host_text(a ? a : &(struct sockaddr_storage){0}, text);
 	if (fd == -EPROTONOSUPPORT || fd == -ESOCKTNOSUPPORT || fd == -EAFNOSUPPORT)
 		snprintf(ret_reason, len, "this kernel has no SCTP (%s)", strerror(-fd));
 	else if (fd == -EADDRNOTAVAIL)
@@ -81,13 +82,12 @@ static int try_addr(struct kernel *t, const struct sockaddr_storage *a, uint32_t
 static int try_addrs(struct kernel *t, char *ret_reason, size_t len)
 {
 	uint32_t buffer = 0;
+	int r = try_addr(t, NULL, &buffer, ret_reason, len);
 
-	for (unsigned i = 0; i < t->sctp.cfg.naddrs; i++) {
-		int r = try_addr(t, &t->sctp.addrs[i], &buffer, ret_reason, len);
-
-		if (r)
-			return r;
-	}
+	for (unsigned i = 0; r == 0 && i < t->sctp.cfg.naddrs; i++)
+		r = try_addr(t, &t->sctp.addrs[i], &buffer, ret_reason, len);
+	if (r)
+		return r;
 	if (buffer < t->sctp.cfg.buffer)
 		snprintf(ret_reason, len,
 			 "buffers have %u bytes instead of %u: net.core.rmem_max and "
@@ -167,6 +167,43 @@ static void kernel_close(struct llp *llp)
 		kernel_conn_free(&list_entry(it, struct kernel_conn, sctp.all)->sctp.base);
 	}
 	free_kernel(t);
+}
+
+/* ---- addresses ---- */
+
+static int kernel_add_addr(struct llp *llp, const struct sockaddr_storage *a, char *ret_reason,
+			   size_t len)
+{
+	struct kernel *t = (struct kernel *)llp;
+	int r = llp_sctp_check_addr(a, ret_reason, len);
+	uint32_t buffer;
+
+	if (r || llp_sctp_find_addr(&t->sctp, a) >= 0)
+		return r;
+	if (t->sctp.cfg.naddrs == LLP_MAX_OWN) {
+		snprintf(ret_reason, len, "at most %d addresses, and all are in use", LLP_MAX_OWN);
+		return -ENOBUFS;
+	}
+	r = try_addr(t, a, &buffer, ret_reason, len);
+	if (r == 0) {
+		r = kernel_listener_add_addr(t, a);
+		if (r)
+			snprintf(ret_reason, len, "a socket of a listener: %s", strerror(-r));
+	}
+	if (r == 0)
+		t->sctp.addrs[t->sctp.cfg.naddrs++] = *a;
+	return r;
+}
+
+static void kernel_drop_addr(struct llp *llp, const struct sockaddr_storage *a)
+{
+	struct kernel *t = (struct kernel *)llp;
+	int i = llp_sctp_find_addr(&t->sctp, a);
+
+	if (i < 0)
+		return;
+	kernel_listener_drop_addr(t, &t->sctp.addrs[i]);
+	t->sctp.addrs[i] = t->sctp.addrs[--t->sctp.cfg.naddrs];
 }
 
 /* ---- drive ---- */
@@ -260,6 +297,8 @@ static void kernel_stats(const struct llp *llp, struct llp_stats *ret)
 static const struct llp_ops ops = {
 	.name = "kernel",
 	.close = kernel_close,
+	.add_addr = kernel_add_addr,
+	.drop_addr = kernel_drop_addr,
 	.fds = kernel_fds,
 	.input = kernel_input,
 	.tick = kernel_tick,

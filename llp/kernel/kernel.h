@@ -142,7 +142,8 @@ struct kernel {
 /* ---- kernel_sock.c ---- */
 
 /* A socket with all options that must be set before INIT or INIT ACK, bound to these addresses and
- * the port. The descriptor or -errno; *ret_what: the step that failed. */
+ * the port; not bound if there is no address. The descriptor or -errno; *ret_what: the step that
+ * failed. */
 int kernel_sock_new(const struct kernel *t, const struct llp_addrs *at, uint16_t port,
 		    const char **ret_what);
 
@@ -220,6 +221,11 @@ void kernel_dispatch(struct kernel *t, unsigned budget);
 int kernel_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, void *user,
 		  struct llp_listener **ret);
 void kernel_unlisten(struct llp_listener *l);
+
+/* Listeners at all addresses get a socket at one that is added, or lose that of one that is
+ * dropped. 0, or -errno: none got one. */
+int kernel_listener_add_addr(struct kernel *t, const struct sockaddr_storage *a);
+void kernel_listener_drop_addr(struct kernel *t, const struct sockaddr_storage *a);
 
 /* Accepts associations that are up; they are announced once their indication is verified. */
 void kernel_listener_accept(struct kernel *t, struct kernel_listening *s);

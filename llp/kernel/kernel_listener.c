@@ -181,6 +181,45 @@ void kernel_unlisten(struct llp_listener *ll)
 	free(l);
 }
 
+/* ---- addresses that come and go ---- */
+
+/* Releases the sockets at the address of the listeners before `end`. */
+static void put_sockets_at(struct kernel *t, const struct sockaddr_storage *a,
+			   const struct list *end)
+{
+	const struct llp_addrs at = {a, 1};
+
+	list_foreach (it, &t->listeners) {
+		const struct kernel_listener *l = list_entry(it, struct kernel_listener, all);
+
+		if (it == end)
+			return;
+		if (l->naddrs == 0)
+			put_socket(t, find_socket(t, &at, l->port));
+	}
+}
+
+int kernel_listener_add_addr(struct kernel *t, const struct sockaddr_storage *a)
+{
+	const struct llp_addrs at = {a, 1};
+
+	list_foreach (it, &t->listeners) {
+		const struct kernel_listener *l = list_entry(it, struct kernel_listener, all);
+		int r = l->naddrs ? 0 : get_socket(t, &at, l->port);
+
+		if (r) {
+			put_sockets_at(t, a, it);
+			return r;
+		}
+	}
+	return 0;
+}
+
+void kernel_listener_drop_addr(struct kernel *t, const struct sockaddr_storage *a)
+{
+	put_sockets_at(t, a, NULL);
+}
+
 /* ---- accepting ---- */
 
 /* A listener at exactly these addresses takes precedence over one at all addresses. */

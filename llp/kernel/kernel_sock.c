@@ -165,9 +165,12 @@ static int family_of(const struct llp_addrs *at)
 /* bind() takes the first address and chooses the port, sctp_bindx() adds the others. */
 static int bind_all(int fd, const struct llp_addrs *at, uint16_t port)
 {
-	struct sockaddr_storage a = at->a[0];
+	struct sockaddr_storage a;
 	socklen_t len = sizeof(a);
 
+	if (at->n == 0)
+		return 0;
+	a = at->a[0];
 	addr_set_port(&a, port);
 	if (bind(fd, (struct sockaddr *)&a, addr_len(&a)) ||
 	    getsockname(fd, (struct sockaddr *)&a, &len))

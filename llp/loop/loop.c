@@ -36,7 +36,7 @@ enum state {
 
 struct loop {
 	struct llp llp;
-	struct sockaddr_storage addrs[LLP_MAX_ADDRS];
+	struct sockaddr_storage addrs[LLP_MAX_OWN];
 	unsigned naddrs; /* 0: any address is ours */
 	uint16_t streams;
 	uint16_t ports; /* assigned to connecting ends so far */
@@ -97,6 +97,31 @@ static bool is_own_addr(const struct loop *t, const struct sockaddr_storage *a)
 			return true;
 	}
 	return t->naddrs == 0;
+}
+
+static int loop_add_addr(struct llp *llp, const struct sockaddr_storage *a, char *ret_reason,
+			 size_t len)
+{
+	struct loop *t = loop_of(llp);
+
+	if (t->naddrs == LLP_MAX_OWN) {
+		snprintf(ret_reason, len, "at most %d addresses", LLP_MAX_OWN);
+		return -ENOBUFS;
+	}
+	t->addrs[t->naddrs++] = *a;
+	return 0;
+}
+
+static void loop_drop_addr(struct llp *llp, const struct sockaddr_storage *a)
+{
+	struct loop *t = loop_of(llp);
+
+	for (unsigned i = 0; i < t->naddrs; i++) {
+		if (!addr_same_host(&t->addrs[i], a))
+			continue;
+		t->addrs[i] = t->addrs[--t->naddrs];
+		return;
+	}
 }
 
 /* ---- listeners ---- */
@@ -518,6 +543,8 @@ static void loop_close(struct llp *llp)
 static const struct llp_ops loop_ops = {
 	.name = "loop",
 	.close = loop_close,
+	.add_addr = loop_add_addr,
+	.drop_addr = loop_drop_addr,
 	.fds = loop_fds,
 	.input = loop_input,
 	.tick = loop_tick,
@@ -542,7 +569,7 @@ int llp_loop_open(const struct llp_config *cfg, const struct llp_events *ev, str
 	if (!t)
 		return -ENOMEM;
 	t->llp = (struct llp){.ops = &loop_ops, .ev = ev};
-	t->naddrs = cfg->naddrs < LLP_MAX_ADDRS ? cfg->naddrs : LLP_MAX_ADDRS;
+	t->naddrs = cfg->naddrs < LLP_MAX_OWN ? cfg->naddrs : LLP_MAX_OWN;
 	for (unsigned i = 0; i < t->naddrs; i++)
 		t->addrs[i] = cfg->addrs[i];
 	t->streams = cfg->streams;

@@ -20,12 +20,9 @@ enum {
 	INIT_TRIES = 100, /* our own timer ends the attempt */
 	INIT_RTO_MS = 1000,
 	COOKIE_MS = 60000,
-	HANDSHAKES = 4000,       /* a second */
-	SOCKET_BUFFER = 8 << 20, /* bytes that arrive while we are busy */
-	FIRST_WINDOW = 2 << 20,
-	LEAST_WINDOW = 8 * 65536,
-	DISTANT_US = MS, /* round trips from there on: as where the core paces */
-	PATIENCE = 20,   /* the part of a round trip that packets may wait */
+	HANDSHAKES = 4000, /* a second */
+	DISTANT_US = MS,   /* round trips from there on: as where the core paces */
+	PATIENCE = 20,     /* the part of a round trip that packets may wait */
 	MOST_PATIENCE_US = MS,
 	MAPPED_BYTES = 64 << 10,
 };
@@ -54,37 +51,6 @@ static void set_time(struct user *t, uint64_t now_ms)
 
 /* ---- open ---- */
 
-static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret_reason, size_t len)
-{
-	char text[ADDR_TEXT_MAX];
-	int r;
-
-	addr_host_text(a, text);
-	r = udp_open(a, t->sctp.cfg.udp_port, SOCKET_BUFFER, &t->sock[t->nsocks]);
-	if (r == -EADDRINUSE)
-		snprintf(ret_reason, len, "UDP port %u of %s is in use", t->sctp.cfg.udp_port,
-			 text);
-	else if (r == -EADDRNOTAVAIL)
-		snprintf(ret_reason, len, "%s is not an address of this host", text);
-	else if (r < 0)
-		snprintf(ret_reason, len, "UDP port %u of %s: %s", t->sctp.cfg.udp_port, text,
-			 strerror(-r));
-	else
-		t->nsocks++;
-	return r;
-}
-
-/* The kernel has chosen a port for the first socket: the others have it, too. */
-static void take_free_port(struct user *t)
-{
-	const struct llp_config *cfg = &t->sctp.cfg;
-
-	if (!cfg->ret_free_port)
-		return;
-	*cfg->ret_free_port = addr_port(udp_local(t->sock[0]));
-	t->sctp.cfg.udp_port = *cfg->ret_free_port;
-}
-
 static int check_config(const struct llp_config *cfg, char *ret_reason, size_t len)
 {
 	if (cfg->udp_port == 0 && !cfg->ret_free_port) {
@@ -98,17 +64,6 @@ static int check_config(const struct llp_config *cfg, char *ret_reason, size_t l
 		return -EINVAL;
 	}
 	return llp_sctp_check_config(cfg, ret_reason, len);
-}
-
-/* On a short path the window may arrive at once, and has to fit into the sockets' receive buffers.
- * On a long path it is spread over a round trip. */
-static uint32_t first_window(const struct user *t)
-{
-	uint32_t window = FIRST_WINDOW;
-
-	for (unsigned i = 0; i < t->nsocks; i++)
-		window = min_u32(window, udp_rcvbuf(t->sock[i]) / 2);
-	return max_u32(window, LEAST_WINDOW);
 }
 
 /* The core's callbacks. Large parts are mapped: in the heap those of a burst would stay behind what
@@ -182,21 +137,16 @@ static int open_core(struct user *t)
 {
 	const struct llp_config *cfg = &t->sctp.cfg;
 	struct sctp_config c = {
-		.nlocal = cfg->naddrs,
 		.udp_port = cfg->udp_port,
 		.streams = cfg->streams,
 		.adaptation = cfg->adaptation,
 		.send_buffer = cfg->buffer,
 		.recv_buffer = cfg->buffer,
-		.recv_first = first_window(t),
 		.mtu = cfg->mtu,
 		.mem = {get_memory, put_memory, NULL},
 		.random = get_random,
 	};
 
-	_Static_assert((int)LLP_MAX_ADDRS <= (int)SCTP_MAX_LOCAL, "the core takes them all");
-	for (unsigned i = 0; i < cfg->naddrs; i++)
-		c.local[i] = llp_user_addr(&cfg->addrs[i]);
 	set_limits(cfg, &c);
 	llp_user_read_clock(t);
 	if (sctp_open(&c, t->now_us, &t->core) != SCTP_E_OK)
@@ -230,6 +180,7 @@ static struct user *alloc_user(const struct llp_config *cfg, const struct llp_ev
 	}
 	get_random(NULL, &t->route_key, sizeof(t->route_key));
 	llp_sctp_init(&t->sctp, &ops, NULL, cfg, ev);
+	t->sctp.cfg.naddrs = 0;
 	list_init(&t->listeners);
 	llp_user_guard_init(t);
 	return t;
@@ -247,13 +198,10 @@ int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, str
 		return r;
 	t = alloc_user(cfg, ev);
 	r = t ? 0 : -ENOMEM;
-	for (unsigned i = 0; i < cfg->naddrs && r >= 0; i++) {
-		r = open_sock(t, &t->sctp.addrs[i], ret_reason, len);
-		if (r >= 0 && i == 0)
-			take_free_port(t);
-	}
 	if (r >= 0)
 		r = open_core(t);
+	for (unsigned i = 0; i < cfg->naddrs && r >= 0; i++)
+		r = llp_user_add_addr(&t->sctp.base, &cfg->addrs[i], ret_reason, len);
 	if (r == -ENOMEM)
 		snprintf(ret_reason, len, "no memory");
 	if (r < 0) {
@@ -393,10 +341,11 @@ static void user_stats(const struct llp *llp, struct llp_stats *ret)
 				.unanswered = core.dropped_replies,
 				.memory = sctp_memory(t->core)};
 
-	for (unsigned i = 0; i < t->nsocks; i++) {
-		struct udp_stats u;
+	for (unsigned i = 0; i <= t->nsocks; i++) {
+		struct udp_stats u = t->closed;
 
-		udp_stats(t->sock[i], &u);
+		if (i < t->nsocks)
+			udp_stats(t->sock[i], &u);
 		st.tx_packets += u.tx_packets;
 		st.tx_batches += u.tx_batches;
 		st.tx_bytes += u.tx_bytes;
@@ -412,6 +361,8 @@ static void user_stats(const struct llp *llp, struct llp_stats *ret)
 static const struct llp_ops ops = {
 	.name = "user",
 	.close = user_close,
+	.add_addr = llp_user_add_addr,
+	.drop_addr = llp_user_drop_addr,
 	.fds = user_fds,
 	.input = user_input,
 	.patience_us = user_patience_us,

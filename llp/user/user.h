@@ -90,10 +90,12 @@ struct user {
 	struct llp_sctp sctp;
 	struct sctp *core;
 	unsigned nsocks;
-	struct udp *sock[LLP_MAX_ADDRS]; /* one for each of sctp.addrs */
-	int room;                        /* epoll set of the UDP sockets that are full: EPOLLOUT */
-	bool watched[LLP_MAX_ADDRS];     /* in that set */
-	uint64_t full_us;                /* since when a socket is full, 0: none */
+	struct udp *sock[LLP_MAX_OWN]; /* one for each of sctp.addrs */
+	uint8_t quiet[LLP_MAX_OWN];    /* turns in which it had no packet: user_io.c */
+	struct udp_stats closed;       /* of sockets that are closed */
+	int room;                      /* epoll set of the UDP sockets that are full: EPOLLOUT */
+	bool watched[LLP_MAX_OWN];     /* in that set */
+	uint64_t full_us;              /* since when a socket is full, 0: none */
 	struct list listeners;
 
 	struct user_guard guard;
@@ -124,6 +126,14 @@ static inline struct user *llp_user_of(const struct user_conn *c)
 
 /* Reads the clock into now_us. */
 void llp_user_read_clock(struct user *t);
+
+/* ---- user_addr.c ---- */
+
+/* llp_ops.add_addr and drop_addr. The socket of a dropped address stays open for the associations
+ * that have it, until another address needs its place. */
+int llp_user_add_addr(struct llp *llp, const struct sockaddr_storage *a, char *ret_reason,
+		      size_t len);
+void llp_user_drop_addr(struct llp *llp, const struct sockaddr_storage *a);
 
 /* ---- user_assoc.c ---- */
 
@@ -194,6 +204,9 @@ void llp_user_sockaddr(const struct sctp_addr *a, uint16_t port, struct sockaddr
  * route: ENETUNREACH ... */
 int llp_user_route(struct user *t, uint8_t local, const struct sctp_addr *peer,
 		   const struct user_route **ret);
+
+/* Interfaces or addresses changed: routes are looked up again. */
+void llp_user_forget_routes(struct user *t);
 
 /* True if batches to a peer are sent with UDP_SEGMENT. takes_batches: the peer has announced that
  * it takes them. */

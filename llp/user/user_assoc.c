@@ -42,9 +42,8 @@ int llp_user_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, 
 		    struct llp_listener **ret)
 {
 	struct user *t = (struct user *)llp;
-	const struct llp_addrs all = {t->sctp.addrs, t->sctp.cfg.naddrs};
 	uint8_t local[LLP_MAX_ADDRS];
-	int n = indices(t, at->n ? at : &all, local);
+	int n = indices(t, at, local);
 	struct user_listener *l;
 	int r;
 

@@ -9,6 +9,10 @@
 enum {
 	/* A socket that is full for longer must not delay the others: its packets are dropped. */
 	MAX_FULL_US = 100000,
+	/* To read a socket costs a system call. One that had no packet for so many turns is read in
+	 * each eighth turn; a turn follows while a socket has packets. */
+	QUIET = 128,
+	QUIET_EACH = 8,
 };
 
 /* The argument of a socket's callbacks. */
@@ -63,6 +67,16 @@ static void on_error(void *arg, const struct udp_error *e)
 	llp_user_events(t);
 }
 
+/* False if the socket is to be left alone in this turn. */
+static bool is_due(struct user *t, unsigned i)
+{
+	if (t->quiet[i] < QUIET || t->quiet[i] % QUIET_EACH == 0)
+		return true;
+	if (++t->quiet[i] == QUIET + QUIET_EACH)
+		t->quiet[i] = QUIET;
+	return false;
+}
+
 bool llp_user_read(struct user *t, unsigned budget)
 {
 	bool any = false;
@@ -70,7 +84,13 @@ bool llp_user_read(struct user *t, unsigned budget)
 	for (unsigned i = 0; i < t->nsocks; i++) {
 		struct from at = {t, (uint8_t)i};
 
-		any |= udp_recv(t->sock[i], budget, on_packets, &at) > 0;
+		if (!is_due(t, i))
+			continue;
+		t->quiet[i]++;
+		if (udp_recv(t->sock[i], budget, on_packets, &at) > 0) {
+			any = true;
+			t->quiet[i] = 0;
+		}
 		udp_errors(t->sock[i], on_error, &at);
 	}
 	return any;

@@ -105,6 +105,12 @@ int llp_user_route(struct user *t, uint8_t local, const struct sctp_addr *peer,
 	return err;
 }
 
+void llp_user_forget_routes(struct user *t)
+{
+	for (unsigned i = 0; i < USER_ROUTES; i++)
+		t->route[i].until_us = 0;
+}
+
 bool llp_user_gso(struct user *t, const struct sctp_flow *to, bool takes_batches)
 {
 	enum llp_gso gso = t->sctp.cfg.gso;

@@ -82,10 +82,12 @@ void sctp_learn(struct sctp_path *p, const struct sctp_flow *from)
 
 static bool listener_has_local(const struct sctp_listener *l, uint8_t local)
 {
+	if (l->s->dropped[local])
+		return false;
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->local[i] == local)
 			return true;
-	return false;
+	return l->n == 0;
 }
 
 struct sctp_listener *sctp_lookup_listener(struct sctp *s, uint16_t port, uint8_t local)

@@ -31,7 +31,7 @@ struct sctp_listener {
 	uint16_t port;
 	bool all_addrs;
 	uint8_t local[SCTP_MAX_LOCAL];
-	unsigned n;
+	unsigned n; /* 0: each address of ours */
 };
 
 /* A message of the present packets. */
@@ -50,6 +50,7 @@ struct sctp_reply {
 
 struct sctp {
 	struct sctp_config cfg;
+	bool dropped[SCTP_MAX_OWN]; /* addresses of ours without new associations */
 	uint64_t now;
 	struct timers timers;
 	void (*expire)(struct timer *t); /* of associations: sctp_assoc_expire() */

@@ -32,7 +32,13 @@ static void trim_later(struct sctp *s)
 	timer_set(&s->timers, &s->trim, s->now + TRIM_US);
 }
 
-/* ---- open and close ---- */
+/* ---- open ---- */
+
+static uint32_t first_window(const struct sctp_config *c, uint32_t wanted)
+{
+	return max_u32(min_u32(wanted ? wanted : FIRST_WINDOW, c->recv_buffer),
+		       2 * SCTP_MAX_MESSAGE);
+}
 
 static void normalize_config(struct sctp_config *c)
 {
@@ -45,8 +51,7 @@ static void normalize_config(struct sctp_config *c)
 	if (c->send_buffer < MIN_BUFFER)
 		c->send_buffer = MIN_BUFFER;
 	c->recv_buffer = max_u32(c->recv_buffer, 2 * SCTP_MAX_MESSAGE);
-	c->recv_first = min_u32(c->recv_first ? c->recv_first : FIRST_WINDOW, c->recv_buffer);
-	c->recv_first = max_u32(c->recv_first, 2 * SCTP_MAX_MESSAGE);
+	c->recv_first = first_window(c, c->recv_first);
 	if (c->handshakes_per_s == 0)
 		c->handshakes_per_s = 1;
 }
@@ -87,6 +92,42 @@ void sctp_set_cc(struct sctp *s, enum sctp_cc_algo cc, const struct sctp_cc_rule
 	for (unsigned i = 0; i < n; i++)
 		s->cfg.cc_rule[i] = rule[i];
 }
+
+void sctp_set_udp_port(struct sctp *s, uint16_t port)
+{
+	s->cfg.udp_port = port;
+}
+
+void sctp_set_recv_first(struct sctp *s, uint32_t bytes)
+{
+	s->cfg.recv_first = first_window(&s->cfg, bytes);
+	s->windows.first = s->cfg.recv_first;
+}
+
+/* ---- addresses of ours ---- */
+
+void sctp_set_local(struct sctp *s, uint8_t i, const struct sctp_addr *addr)
+{
+	assert(i < SCTP_MAX_OWN);
+	s->cfg.local[i] = *addr;
+	s->dropped[i] = false;
+}
+
+void sctp_drop_local(struct sctp *s, uint8_t i)
+{
+	s->dropped[i] = true;
+}
+
+bool sctp_uses_local(const struct sctp *s, uint8_t i)
+{
+	list_foreach (it, &s->assocs) {
+		if (sctp_assoc_has_local(list_entry(it, struct sctp_assoc, all), i))
+			return true;
+	}
+	return false;
+}
+
+/* ---- close ---- */
 
 struct sctp *sctp_close(struct sctp *s)
 {
