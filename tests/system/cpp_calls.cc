@@ -100,6 +100,7 @@ void test_failures(const rnic &a, const char *address)
 	EXPECT(refused.code() == std::errc::connection_refused);
 
 	EXPECT(!a.ctx.get_event(ddp::milliseconds(0)));
+	EXPECT(thrown<ddp::error>([&] { a.ctx.reopen(); }).code() == std::errc::already_connected);
 	EXPECT(thrown<ddp::error>([&] { a.cq.next(ddp::milliseconds(1)); }).code() ==
 	       std::errc::timed_out);
 	EXPECT(thrown<ddp::error>([&] { ddp::listener(a.ctx, 0, "localhost"); }).code() ==

@@ -236,6 +236,11 @@ class context
 	context(context &&) noexcept = default;
 	context &operator=(context &&) noexcept = default;
 
+	/* Goes on with the next daemon after the end of one, ddp_reopen(3). */
+	void reopen(milliseconds timeout = forever) const
+	{
+		check(ddp_reopen(get(), detail::count(timeout)));
+	}
 	ddp_caps query() const
 	{
 		ddp_caps caps = detail::sized<ddp_caps>();
