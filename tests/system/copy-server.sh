@@ -14,11 +14,12 @@ state() { find "$tmp/$1" -path "$tmp/$1/in" -prune -o -printf '%P %y %m %s %T@\n
 
 # attack NAME WORDS [OPTION]...: the client fails with the words, and no file is new.
 attack() {
-	local name=$1 words=$2 status way=in/way
+	local name=$1 words=$2 status way=in/way deep
 	shift 2
 	mkdir -p "$tmp/$name/in" "$tmp/$name/outside"
 	echo secret >"$tmp/$name/outside/file"
-	if [ "${1:-}" = -r ] && [ "$name" != way ]; then
+	case " $* " in *' -r '* | *' -a '*) deep=1 ;; *) deep= ;; esac
+	if [ -n "$deep" ] && [ "$name" != way ]; then
 		mkdir "$tmp/$name/in/$name"
 		way=in/$name/way
 	fi
@@ -51,6 +52,22 @@ attack resumed 'the peer starts at byte 4096, expected 0 or 0'
 attack sum 'the SHA-256 of the written file differs'
 attack huge 'unexpected record'
 attack window 'a malformed record'
+attack offered-up 'the name has a component . or ..' -a
+attack offered-way 'not a directory' -a
+attack offered-left 'not a directory' -a
+attack absolute-link 'leads out of the folder: its target is absolute' -a
+attack upward-link 'the link leads out of the folder' -a
+attack chained-link "'..' is not at its beginning" -a
+attack written-link 'not a directory' -a
+attack hard-link 'not a directory' -a
+attack hard-up 'the name has a component . or ..' -a
+attack links 'a directory or a link without -r or -a'
+attack links 'a directory or a link without -r or -a' -r
+attack beyond 'data outside of the memory for it'
+attack unasked 'data outside of the memory for it'
+attack other-sum 'the SHA-256 of the written file differs'
+attack hole 'write: '
+attack absent '?[2Jx??'
 attack words '?[2Jall is well??'
 attack skipped '?[2Jx?]0;y?'
 stop bad

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: ddpcp copies several files, trees, pipes, modes and times, goes on with a part of the same file only, and
-# writes nothing outside of its folder.
+# Promise: ddpcp copies several files, trees, pipes, modes, times, links and holes, leaves out unchanged files, goes on
+# with a part of the same file only, tells by its exit status what it left out, and writes nothing outside of its folder.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddpcp
@@ -21,8 +21,12 @@ touch -d '2001-02-03 04:05:06.789' "$tmp/tree/one" "$tmp/tree/sub/empty" "$tmp/t
 ln -s one "$tmp/tree/link" && mkfifo "$tmp/tree/fifo" || fail 'ln, mkfifo'
 touch -d '2001-02-03 04:05:06.789' "$tmp/tree"
 umask 077
-cp_ -r -p put "$tmp/tree" "$a:" || fail 'put -r'
-said 'link: skipped: a symbolic link'
+cp_ -r -p put "$tmp/tree" "$a:"
+[ $? -eq 1 ] || fail 'put -r of a link and a pipe: the exit status does not tell'
+said 'link: skipped: a symbolic link (-a copies it)'
+said 'fifo: skipped: not a regular file'
+said 'put: 3 files, 0.0 MB in '
+said ', 2 skipped'
 mkdir "$tmp/back"
 cp_ -r -p get "$a:tree" "$tmp/back" || fail 'get -r'
 rm "$tmp/tree/link" "$tmp/tree/fifo"
@@ -34,6 +38,52 @@ cp_ get "$a:tree" "$tmp/out" && fail 'get of a directory without -r'
 said 'tree: is a directory: -r copies it'
 cp_ put "$tmp/tree/one" "$a:plain" || fail 'put'
 [ "$(stat -c %a "$tmp/in/plain")" = 604 ] || fail 'the server has another umask' # 022: it started before umask
+
+# -a: links of both kinds and their times, sparse files; a second copy finds all unchanged, and one file that is not.
+mkdir -p "$tmp/all/sub" "$tmp/all/many"
+echo one >"$tmp/all/one" && ln "$tmp/all/one" "$tmp/all/sub/hard" && ln -s sub/hard "$tmp/all/soft" && ln -s ../one "$tmp/all/sub/up"
+ln -s "$tmp/outside" "$tmp/all/absolute" && ln -s ../../outside "$tmp/all/away" || fail ln
+truncate -s 3M "$tmp/all/small-hole" && echo x >>"$tmp/all/small-hole"
+truncate -s 64M "$tmp/all/hole" && echo end >>"$tmp/all/hole" && truncate -s 100M "$tmp/all/hole"
+head -c 5000001 /dev/urandom >"$tmp/all/large"
+for i in $(seq 300); do echo "$i" >"$tmp/all/many/$i"; done
+touch -h -d '2002-03-04 05:06:07.891' "$tmp"/all/*
+touch -d '2001-02-03 04:05:06.789' "$tmp/all" "$tmp/all/sub" "$tmp/all/many"
+cp_ -a put "$tmp/all" "$a:"
+[ $? -eq 1 ] || fail 'put -a of links that lead out: the exit status does not tell'
+said 'all/absolute: '
+said 'the link leads out of the folder: its target is absolute'
+said 'all/away: '
+said 'put: 304 files, '
+said ', 3 links, 2 failed'
+[ "$(wc -l <"$tmp/cp.log")" -eq 3 ] || fail 'put -a says more than a summary and the failures'
+rm "$tmp/all/absolute" "$tmp/all/away"
+touch -d '2001-02-03 04:05:06.789' "$tmp/all" "$tmp/in/all"
+same_tree() { diff -r --no-dereference "$1" "$2" && diff <(listed "$1") <(listed "$2"); }
+same_tree "$tmp/all" "$tmp/in/all" || fail 'put -a: the tree differs'
+[ "$tmp/in/all/one" -ef "$tmp/in/all/sub/hard" ] || fail 'put -a: a hard link is a copy'
+[ "$(stat -c %b "$tmp/in/all/hole")" -lt 1000 ] || fail 'put -a: a sparse file is not sparse'
+[ "$(stat -c %b "$tmp/in/all/small-hole")" -lt 1000 ] || fail 'put -a: a small sparse file is not sparse'
+cp_ -a put "$tmp/all" "$a:" || fail 'put -a again'
+said 'put: 0 files, 0.0 MB in '
+said ', 3 links, 304 unchanged'
+same_tree "$tmp/all" "$tmp/in/all" || fail 'put -a again: the tree differs'
+echo two >"$tmp/all/many/7"
+cp_ -a --no-sync put "$tmp/all" "$a:" || fail 'put -a of a change'
+said 'put: 1 file, '
+same_tree "$tmp/all" "$tmp/in/all" || fail 'put -a of a change: the tree differs'
+cp_ -a -I put "$tmp/all" "$a:" || fail 'put -a -I'
+said 'put: 304 files, '
+for round in 1 2; do
+	cp_ -a get "$a:all" "$tmp/back" || fail "get -a, round $round"
+	same_tree "$tmp/all" "$tmp/back/all" || fail "get -a: the tree differs, round $round"
+	[ "$tmp/back/all/one" -ef "$tmp/back/all/sub/hard" ] || fail 'get -a: a hard link is a copy'
+	[ "$(stat -c %b "$tmp/back/all/hole")" -lt 1000 ] || fail 'get -a: a sparse file is not sparse'
+done
+said ', 3 links, 304 unchanged'
+cp_ -v -I -a get "$a:all" "$tmp/back" || fail 'get -v'
+[ "$(grep -c '^get many/.* SHA-256 ' "$tmp/cp.log")" -eq 300 ] || fail 'get -v: not a line for each file'
+eventually 10 sh -c "! ls -A '$tmp/in' '$tmp/in/all' '$tmp/back/all' | grep '[.]ddpcp-'" || fail 'a part is left'
 
 # Several files; one that does not exist and one that is refused do not stop the others.
 mkdir "$tmp/in/dir" "$tmp/in/dir/one"

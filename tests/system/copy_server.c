@@ -45,7 +45,58 @@ static const struct {
 	{"sum", {{.kind = DDPCP_PUT}, {.kind = DDPCP_START}, {.kind = DDPCP_DONE}}},
 	{"huge", {{.kind = DDPCP_PUT, .meta.size = INT64_MAX}, {.kind = DDPCP_START}}},
 	{"window", {{.kind = DDPCP_WINDOW, .window.slots = 1}}},
+	/* entries of a tree, and data for them */
+	{"offered-up",
+	 {{.kind = DDPCP_OFFER, .type = DDPCP_FOLDER},
+	  {.kind = DDPCP_DATA, .name = "../outside/new"}}},
+	{"offered-way",
+	 {{.kind = DDPCP_OFFER, .type = DDPCP_FOLDER},
+	  {.kind = DDPCP_OFFER},
+	  {.kind = DDPCP_DATA, .id = 1, .name = "way/new"}}},
+	{"offered-left",
+	 {{.kind = DDPCP_OFFER, .type = DDPCP_LEFT, .name = "way", .flags = DDPCP_PRESERVE},
+	  {.kind = DDPCP_OFFER, .type = DDPCP_FLUSH, .id = 1}}},
+	{"absolute-link",
+	 {{.kind = DDPCP_OFFER, .type = DDPCP_FOLDER},
+	  {.kind = DDPCP_OFFER, .type = DDPCP_SYMLINK, .name = "l", .target = "/"}}},
+	{"upward-link",
+	 {{.kind = DDPCP_OFFER, .type = DDPCP_FOLDER},
+	  {.kind = DDPCP_OFFER, .type = DDPCP_SYMLINK, .name = "l", .target = "../../outside"}}},
+	/* through links that are good ones themselves */
+	{"chained-link",
+	 {{.kind = DDPCP_OFFER, .type = DDPCP_FOLDER},
+	  {.kind = DDPCP_OFFER, .type = DDPCP_SYMLINK, .name = "d", .target = "."},
+	  {.kind = DDPCP_OFFER, .type = DDPCP_SYMLINK, .name = "l", .target = "d/../../outside"}}},
+	{"written-link",
+	 {{.kind = DDPCP_OFFER, .type = DDPCP_FOLDER},
+	  {.kind = DDPCP_OFFER, .type = DDPCP_SYMLINK, .name = "d", .target = "."},
+	  {.kind = DDPCP_OFFER},
+	  {.kind = DDPCP_DATA, .name = "d/new"}}},
+	{"hard-link",
+	 {{.kind = DDPCP_OFFER, .type = DDPCP_FOLDER},
+	  {.kind = DDPCP_OFFER, .type = DDPCP_HARDLINK, .name = "l", .target = "way/file"},
+	  {.kind = DDPCP_OFFER, .type = DDPCP_FLUSH, .id = 1}}},
+	{"hard-up",
+	 {{.kind = DDPCP_OFFER, .type = DDPCP_FOLDER},
+	  {.kind = DDPCP_OFFER,
+	   .type = DDPCP_HARDLINK,
+	   .name = "l",
+	   .target = "../../outside/file"}}},
+	{"links", {{.kind = DDPCP_OFFER, .type = DDPCP_SYMLINK, .target = "x"}}},
+	{"beyond",
+	 {{.kind = DDPCP_OFFER}, {.kind = DDPCP_DATA, .offset = DDPCP_RING, .meta.size = 4096}}},
+	{"unasked", {{.kind = DDPCP_DATA, .meta.size = 4096}}},
+	{"other-sum", {{.kind = DDPCP_OFFER}, {.kind = DDPCP_DATA, .meta.size = 4096}}},
+	{"hole",
+	 {{.kind = DDPCP_PUT, .meta.size = 4096},
+	  {.kind = DDPCP_START},
+	  {.kind = DDPCP_CHUNK, .len = 4096, .hole = true}}},
 	/* words for a terminal */
+	{"absent",
+	 {{.kind = DDPCP_OFFER,
+	   .type = DDPCP_ABSENT,
+	   .flags = DDPCP_FAILED,
+	   .target = "\033[2Jx\r\n"}}},
 	{"words",
 	 {{.kind = DDPCP_RESULT, .status = DDPCP_FAILED, .text = "\033[2Jall is well\r\n"}}},
 	{"skipped",
@@ -58,7 +109,9 @@ static int on_request(struct session *s, const void *hello, size_t len, struct s
 	struct served *p = s->state;
 	int r = session_make_qp(s, &ddpcp_link_need);
 
-	(void)hello, (void)len, (void)a;
+	(void)hello, (void)len;
+	ddpcp_hello_put(a->data, DDPCP_LEVEL);
+	a->len = DDPCP_HELLO_LEN;
 	return r == 0 ? ddpcp_link_init(&p->link, s) : r;
 }
 

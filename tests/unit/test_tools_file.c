@@ -71,6 +71,29 @@ Test(ddpcp_name, names_that_could_leave_the_root_are_refused)
 		cr_expect_not_null(ddpcp_name_fault(bad[i]), "'%s' is taken", bad[i]);
 }
 
+/* Whatever the names before the last are, which may be such links themselves. */
+Test(ddpcp_name, links_that_could_leave_the_root_are_refused)
+{
+	static const struct {
+		const char *name, *target;
+		bool good;
+	} links[] = {
+		{"l", "a", true},          {"l", "a/b", true},
+		{"d/l", "../a", true},     {"d/e/l", "../../a/b", true},
+		{"d/l", "..", true},       {"l", "..a", true},
+		{"l", "a/..b/...", true},  {"l", "", false},
+		{"l", "/", false},         {"l", "/etc/passwd", false},
+		{"l", "..", false},        {"l", "../a", false},
+		{"d/l", "../../a", false}, {"d/l", "../..", false},
+		{"l", "a/..", false},      {"l", "a/b/../c", false}, /* a/b may be a link to . */
+		{"d/l", "./../..", false}, {"d/l", "..//../x", false},
+	};
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		cr_expect_eq(!ddpcp_name_link_fault(links[i].name, links[i].target), links[i].good,
+			     "%s -> %s", links[i].name, links[i].target);
+}
+
 Test(ddpcp_name, names_that_are_too_long_are_refused)
 {
 	char name[DDPCP_NAME_MAX + 2] = {0};
@@ -190,6 +213,27 @@ Test(ddpcp_file, a_file_appears_whole_with_its_mode, .init = make_root, .fini = 
 	cr_expect_eq(st.st_size, 10);
 	cr_expect_eq(st.st_mode & 07777, 0640);
 	cr_expect_eq(temps(), 0);
+}
+
+Test(ddpcp_file, zeros_stay_holes, .init = make_root, .fini = remove_root)
+{
+	enum { LEN = 1 << 20 };
+	uint8_t *data = calloc(1, LEN), *back = malloc(LEN);
+	struct ddpcp_file f;
+	struct stat st;
+
+	data[5] = data[300000] = data[LEN - 1] = 1;
+	cr_assert_eq(ddpcp_file_create(&f, dup(root), "new"), 0);
+	cr_assert_eq(ddpcp_file_pwrite_sparse(f.fd, data, LEN, 0), 0);
+	cr_assert_eq(ddpcp_file_pread(f.fd, back, LEN, 0), 0);
+	cr_expect_eq(memcmp(data, back, LEN), 0);
+	cr_assert_eq(fstat(f.fd, &st), 0);
+	cr_expect_leq(st.st_blocks * 512, 65536);
+	cr_expect(ddpcp_file_is_hole(f.fd, 400 << 10, 64 << 10));
+	cr_expect_not(ddpcp_file_is_hole(f.fd, 0, 4096));
+	ddpcp_file_close(&f, false);
+	free(data);
+	free(back);
 }
 
 Test(ddpcp_file, an_uncommitted_file_leaves_nothing, .init = make_root, .fini = remove_root)

@@ -159,6 +159,36 @@ Test(ddperf, an_answer_without_credits_is_invalid)
 
 /* ---- ddpcp ---- */
 
+/* Members of records that only level 1 has. */
+static void add_level_1(struct ddpcp_rec *rec)
+{
+	const enum ddpcp_kind kind = rec->kind;
+
+	if (kind == DDPCP_OFFER || kind == DDPCP_DATA) {
+		rec->meta.size = kind == DDPCP_OFFER ? INT64_MAX : DDPCP_MAX_CHUNK;
+		rec->meta.mode = 0640;
+		rec->flags = DDPCP_ALL_FLAGS;
+		rec->type = kind == DDPCP_OFFER ? DDPCP_SYMLINK : DDPCP_FILE;
+		memset(rec->name, 'n', DDPCP_NAME_MAX);
+	}
+	if (kind == DDPCP_OFFER)
+		memset(rec->target, 't', DDPCP_NAME_MAX);
+	if (kind == DDPCP_DATA) {
+		rec->offset = DDPCP_RING - DDPCP_MAX_CHUNK;
+		memset(rec->sha256, 0x5a, sizeof(rec->sha256));
+	}
+	if (kind == DDPCP_TAKE) {
+		rec->window = (struct ddpcp_window){.to = UINT64_MAX, .stag = 0xabcdef01};
+		rec->len = DDPCP_RING;
+	}
+	if (kind >= DDPCP_OFFER)
+		rec->id = DDPCP_FLIGHT - 1;
+	if (kind == DDPCP_ANSWER) {
+		rec->status = DDPCP_UNCHANGED;
+		memset(rec->text, 't', DDPCP_TEXT_MAX);
+	}
+}
+
 /* A good record of each kind. */
 static struct ddpcp_rec sample(enum ddpcp_kind kind)
 {
@@ -175,6 +205,7 @@ static struct ddpcp_rec sample(enum ddpcp_kind kind)
 		memset(rec.name, 'n', DDPCP_NAME_MAX);
 		rec.name[3] = '/';
 	}
+	add_level_1(&rec);
 	if (kind == DDPCP_WINDOW)
 		rec.window = (struct ddpcp_window){
 			.to = UINT64_MAX,
@@ -188,8 +219,10 @@ static struct ddpcp_rec sample(enum ddpcp_kind kind)
 		rec.offset = INT64_MAX;
 	if (kind == DDPCP_CHUNK || kind == DDPCP_ACK)
 		rec.seq = UINT64_C(1) << 50;
-	if (kind == DDPCP_CHUNK)
+	if (kind == DDPCP_CHUNK) {
 		rec.len = DDPCP_MAX_CHUNK;
+		rec.hole = true;
+	}
 	if (kind == DDPCP_DONE)
 		memset(rec.sha256, 0xa5, sizeof(rec.sha256));
 	if (kind == DDPCP_RESULT) {
@@ -220,6 +253,10 @@ static void expect_same(const struct ddpcp_rec *a, const struct ddpcp_rec *b)
 	cr_expect_arr_eq(a->sha256, b->sha256, DDPCP_SHA_LEN);
 	cr_expect_eq(a->status, b->status);
 	cr_expect_str_eq(a->text, b->text);
+	cr_expect_eq(a->id, b->id);
+	cr_expect_eq(a->type, b->type);
+	cr_expect_eq(a->hole, b->hole);
+	cr_expect_str_eq(a->target, b->target);
 }
 
 Test(ddpcp, records_of_all_kinds_survive)
@@ -272,7 +309,7 @@ Test(ddpcp, members_out_of_range_are_refused)
 	refused_with(DDPCP_PUT, 16, 04755);                 /* mode with set-user-id */
 	refused_with(DDPCP_DIR, 16, 0x1000);                /* mode */
 	refused_with(DDPCP_DIR, 8, UINT32_MAX);             /* size of a stream */
-	refused_with(DDPCP_PUT, 20, DDPCP_FLAGS + 1);       /* flags */
+	refused_with(DDPCP_PUT, 20, DDPCP_ALL_FLAGS + 1);   /* flags */
 	refused_with(DDPCP_PUT, 32, 1000000000);            /* nanoseconds */
 	refused_with(DDPCP_START, 8, 0x80000000);           /* offset */
 	refused_with(DDPCP_WINDOW, 36, 1);                  /* a part of a chunk is there */
@@ -285,6 +322,16 @@ Test(ddpcp, members_out_of_range_are_refused)
 	refused_with(DDPCP_CHUNK, 16, DDPCP_MAX_CHUNK + 1);
 	refused_with(DDPCP_ACK, 16, 1);
 	refused_with(DDPCP_RESULT, 8, 3); /* status */
+	refused_with(DDPCP_ANSWER, 8, 4);
+	refused_with(DDPCP_ANSWER, 272, DDPCP_FLIGHT << 16);               /* id */
+	refused_with(DDPCP_OFFER, 36, DDPCP_FLIGHT << 16 | DDPCP_SYMLINK); /* id */
+	refused_with(DDPCP_OFFER, 36, DDPCP_TYPES);                        /* type */
+	refused_with(DDPCP_DATA, 36, DDPCP_SYMLINK);
+	refused_with(DDPCP_DATA, 12, DDPCP_MAX_CHUNK + 1); /* size */
+	refused_with(DDPCP_DATA, 1068, DDPCP_RING + 1);    /* offset */
+	refused_with(DDPCP_TAKE, 20, DDPCP_RING + 1);      /* memory */
+	refused_with(DDPCP_TAKE, 20, DDPCP_MAX_CHUNK - 1);
+	refused_with(DDPCP_TAKE, 24, DDPCP_FLIGHT << 16); /* id */
 }
 
 Test(ddpcp, strings_must_end)
@@ -305,7 +352,7 @@ Test(ddpcp, hellos_of_other_programs_are_refused)
 {
 	uint8_t buf[DDPCP_HELLO_LEN];
 
-	ddpcp_hello_put(buf);
+	ddpcp_hello_put(buf, 0);
 	cr_expect_eq(ddpcp_hello_get(buf, sizeof(buf)), 0);
 	cr_expect_eq(ddpcp_hello_get(buf, sizeof(buf) - 1), -EPROTO);
 	cr_expect_eq(ddpcp_hello_get(buf, 0), -EPROTO);
@@ -313,6 +360,19 @@ Test(ddpcp, hellos_of_other_programs_are_refused)
 	cr_expect_eq(ddpcp_hello_get(buf, sizeof(buf)), -EPROTONOSUPPORT);
 	buf[0]++;
 	cr_expect_eq(ddpcp_hello_get(buf, sizeof(buf)), -EPROTO);
+}
+
+Test(ddpcp, both_ends_use_the_level_that_both_have)
+{
+	uint8_t buf[DDPCP_HELLO_LEN] = {0};
+
+	cr_expect_eq(ddpcp_hello_level(buf, 0), 0, "an old server answers nothing");
+	for (uint16_t level = 0; level < DDPCP_LEVEL + 2; level++) {
+		ddpcp_hello_put(buf, level);
+		cr_expect_eq(ddpcp_hello_get(buf, sizeof(buf)), 0, "an old server takes it");
+		cr_expect_eq(ddpcp_hello_level(buf, sizeof(buf)),
+			     level < DDPCP_LEVEL ? level : DDPCP_LEVEL);
+	}
 }
 
 /* The chunks of a file cover it without gap or overlap. */

@@ -4,11 +4,14 @@
 
 #include <getopt.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "tools/common/command_line.h"
 #include "tools/common/message.h"
 #include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp_proto.h"
+
+enum { DESCRIPTORS = 16384 };
 
 #define OPTION_STRUCT struct ddpcp_opts
 
@@ -17,8 +20,13 @@ static const struct option_row rows[] = {
 	OPTION_ROW_FLAG(read_only, NULL, "read-only", "serve: refuse put"),
 	OPTION_ROW_FLAG(tree, "r", "recursive", "copy directories and their contents"),
 	OPTION_ROW_FLAG(preserve, "p", "preserve", "keep times and modes, regardless of the umask"),
+	OPTION_ROW_FLAG(archive, "a", "archive", "-r and -p, with symbolic and hard links"),
+	OPTION_ROW_FLAG(ignore_times, "I", "ignore-times",
+			"with -p or -a: copy files of the same size and time, too"),
+	OPTION_ROW_FLAG(no_sync, NULL, "no-sync", "do not wait until files are on the disk"),
 	OPTION_ROW_NUM(port, "P", "port", "PORT", "a port", 1, UINT16_MAX,
 		       "SCTP port of the server"),
+	OPTION_ROW_FLAG(verbose, "v", "verbose", "print a line for each file"),
 	OPTION_ROW_FLAG(quiet, "q", "quiet", "print only errors"),
 	COMMAND_LINE_ROWS,
 };
@@ -69,12 +77,24 @@ static int run_subcommand(const struct ddpcp_opts *o, int argc, char **argv)
 			     "--root DIR");
 }
 
+/* A batch has two for each of its files; with fewer, batches are smaller. */
+static void raise_descriptors(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur >= DESCRIPTORS)
+		return;
+	l.rlim_cur = l.rlim_max < DESCRIPTORS ? l.rlim_max : DESCRIPTORS;
+	setrlimit(RLIMIT_NOFILE, &l);
+}
+
 int main(int argc, char **argv)
 {
 	struct ddpcp_opts o = defaults;
 	int status;
 
 	tool_start("ddpcp");
+	raise_descriptors();
 	status = command_line_parse(&tool, argc, argv, &o);
 	return status == COMMAND_LINE_GO ? run_subcommand(&o, argc - optind, argv + optind)
 					 : status;

@@ -11,9 +11,13 @@ struct ddpcp_opts {
 	const char *bind;   /* local addresses, or NULL: see session_target, server_conf */
 	const char *root;   /* serve */
 	uint16_t port;
-	bool read_only; /* serve: no put */
-	bool tree;      /* directories, too */
-	bool preserve;  /* exact modes, and times */
+	bool read_only;    /* serve: no put */
+	bool tree;         /* directories, too */
+	bool preserve;     /* exact modes, and times */
+	bool archive;      /* both, and links */
+	bool ignore_times; /* copy files that seem to be there */
+	bool no_sync;
+	bool verbose;
 	bool quiet;
 };
 

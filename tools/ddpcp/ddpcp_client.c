@@ -10,10 +10,13 @@
 #include "tools/common/message.h"
 #include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp.h"
+#include "tools/ddpcp/ddpcp_batch.h"
 #include "tools/ddpcp/ddpcp_file.h"
+#include "tools/ddpcp/ddpcp_flight.h"
 #include "tools/ddpcp/ddpcp_name.h"
-#include "tools/ddpcp/ddpcp_sink.h"
+#include "tools/ddpcp/ddpcp_offer.h"
 #include "tools/ddpcp/ddpcp_source.h"
+#include "tools/ddpcp/ddpcp_tally.h"
 
 struct client {
 	const struct ddpcp_opts *o;
@@ -22,12 +25,18 @@ struct client {
 	FILE *out;         /* for summaries */
 	char host[512];    /* or several addresses of it */
 	char name[PATH_MAX];
+	uint16_t level; /* to announce */
 	bool connected;
 	bool reached; /* the server has answered once */
 	struct session s;
 	struct ddpcp_link link;
 	struct ddpcp_progress progress;
-	uint64_t began; /* the file that is being copied, or its tree */
+	struct ddpcp_source source; /* put */
+	struct ddpcp_batch batch;   /* get */
+	struct ddpcp_tally tally;
+	uint64_t began;         /* the whole copy */
+	struct ddpcp_xfer last; /* a file that was copied, and its name */
+	char last_name[PATH_MAX];
 	bool failed;
 };
 
@@ -43,6 +52,7 @@ static void note_path(const char *sentence)
 static int ensure_session(struct client *c)
 {
 	uint8_t hello[DDPCP_HELLO_LEN];
+	const uint16_t level = c->level;
 	const struct session_target target = {
 		.host = c->host,
 		.port = c->o->port,
@@ -58,13 +68,15 @@ static int ensure_session(struct client *c)
 		return 0;
 	r = session_open(&c->s, c->o->socket);
 	c->connected = true;
-	ddpcp_hello_put(hello);
+	ddpcp_hello_put(hello, level);
 	if (r == 0)
 		r = session_make_qp(&c->s, &ddpcp_link_need);
 	if (r == 0)
 		r = ddpcp_link_init(&c->link, &c->s);
 	if (r == 0)
 		r = session_connect(&c->s, &target);
+	if (r == 0 && level)
+		c->link.level = ddpcp_hello_level(c->s.reply, c->s.reply_len);
 	c->reached |= r == 0;
 	return r;
 }
@@ -78,13 +90,17 @@ static void disconnect(struct client *c)
 
 static unsigned flags_of(const struct ddpcp_opts *o)
 {
-	return (o->tree ? DDPCP_TREE : 0u) | (o->preserve ? DDPCP_PRESERVE : 0u);
+	bool tree = o->tree || o->archive, preserve = o->preserve || o->archive;
+
+	return (tree ? DDPCP_TREE : 0u) | (preserve ? DDPCP_PRESERVE : 0u) |
+	       (o->archive ? DDPCP_LINKS : 0u) |
+	       (preserve && !o->ignore_times ? DDPCP_COMPARE : 0u) |
+	       (o->no_sync ? DDPCP_NO_SYNC : 0u);
 }
 
 static void say_copied(struct client *c, const char *name, const struct ddpcp_xfer *x)
 {
-	uint64_t now = clock_now_ns();
-	double seconds = (double)(now - c->began) / 1e9;
+	double seconds = (double)(clock_now_ns() - c->began) / 1e9;
 	char sum[2 * DDPCP_SHA_LEN + 1], clean[PATH_MAX], part[64] = "";
 
 	for (int i = 0; i < DDPCP_SHA_LEN; i++)
@@ -95,7 +111,35 @@ static void say_copied(struct client *c, const char *name, const struct ddpcp_xf
 	fprintf(c->out, "%s %s: %llu bytes%s in %.3f s, %.1f MB/s, SHA-256 %s\n", c->verb, clean,
 		(unsigned long long)x->size, part, seconds,
 		(double)(x->size - x->from) / seconds / 1e6, sum);
-	c->began = now;
+}
+
+/* At the end: of one file all is said, of several how many there were. */
+static void say_all(struct client *c)
+{
+	const struct ddpcp_tally *t = &c->tally;
+	char line[DDPCP_TALLY_MAX];
+
+	ddpcp_progress_end(&c->progress);
+	if (c->o->quiet || c->o->verbose || t->files + t->unchanged + t->links == 0)
+		return;
+	if (t->files == 1 && t->unchanged + t->links == 0 && !(flags_of(c->o) & DDPCP_TREE)) {
+		say_copied(c, c->last_name, &c->last);
+		return;
+	}
+	ddpcp_tally_line(line, t, (double)(clock_now_ns() - c->began) / 1e9);
+	fprintf(c->out, "%s: %s\n", c->verb, line);
+}
+
+static void note_copied(struct client *c, const char *name, const struct ddpcp_xfer *x)
+{
+	c->tally.files++;
+	c->tally.bytes += x->size - x->from;
+	c->last = *x;
+	snprintf(c->last_name, sizeof(c->last_name), "%s", name);
+	if (c->o->verbose)
+		say_copied(c, name, x);
+	else
+		ddpcp_progress_tree(&c->progress, name, c->tally.files, c->tally.bytes, c->began);
 }
 
 /* A file ended so. */
@@ -104,18 +148,25 @@ static int report_file(void *arg, const char *name, enum ddpcp_status status, co
 {
 	struct client *c = arg;
 
-	if (!*name || !strcmp(name, c->name))
+	if (name && (!*name || !strcmp(name, c->name)))
 		name = c->shown;
+	c->failed |= status == DDPCP_FAILED || status == DDPCP_SKIPPED;
+	if (status == DDPCP_FAILED || status == DDPCP_SKIPPED)
+		ddpcp_progress_end(&c->progress);
 	if (status == DDPCP_FAILED) {
+		c->tally.failed++;
 		if (*reason)
-			message_error("%s %s: %s", c->verb, name, reason);
-		c->failed = true;
-	} else if (c->o->quiet) {
-		return 0;
+			message_error("%s%s%s: %s", c->verb, name ? " " : "", name ? name : "",
+				      reason);
 	} else if (status == DDPCP_SKIPPED) {
+		c->tally.skipped++;
 		message_note("%s %s: %s", c->verb, name, reason);
+	} else if (status == DDPCP_UNCHANGED) {
+		c->tally.unchanged++;
 	} else if (x) {
-		say_copied(c, name, x);
+		note_copied(c, name, x);
+	} else {
+		c->tally.links++;
 	}
 	return 0;
 }
@@ -126,6 +177,10 @@ static void end_source(struct client *c, int r)
 	if (r >= 0)
 		return;
 	c->failed = true;
+	if (ddpcp_flight_open(c->source.flight))
+		message_error("%s: %u files were not confirmed", c->verb,
+			      ddpcp_flight_open(c->source.flight));
+	ddpcp_source_free(&c->source);
 	if (!c->link.peer_knows && atomic_load(&c->s.up) && r != -EINTR &&
 	    ddpcp_link_send_result(&c->link) == 0)
 		ddpcp_link_flush(&c->link);
@@ -164,7 +219,7 @@ static bool is_there(struct client *c)
 	struct stat st;
 	int fd, r;
 
-	if (stat(c->shown, &st) == 0 && S_ISDIR(st.st_mode) && c->o->tree)
+	if (stat(c->shown, &st) == 0 && S_ISDIR(st.st_mode) && flags_of(c->o) & DDPCP_TREE)
 		return true;
 	r = ddpcp_file_open(AT_FDCWD, c->shown, 1, &fd, &meta);
 	if (r < 0) {
@@ -179,33 +234,35 @@ static bool is_there(struct client *c)
 
 static int put_one(struct client *c, bool from_stdin)
 {
-	struct ddpcp_source source = {
-		.link = &c->link,
-		.progress = &c->progress,
-		.flags = flags_of(c->o),
-		.follow = true,
-		.notify = report_file,
-		.arg = c,
-	};
 	int r;
 
 	if (!from_stdin && !is_there(c))
 		return 0;
 	r = ensure_session(c);
-	c->began = clock_now_ns();
 	if (r == 0)
-		r = from_stdin ? ddpcp_source_stream(&source, STDIN_FILENO, c->name)
-			       : ddpcp_source_send(&source, AT_FDCWD, c->shown, c->name);
+		r = from_stdin ? ddpcp_source_stream(&c->source, STDIN_FILENO, c->name)
+			       : ddpcp_source_send(&c->source, AT_FDCWD, c->shown, c->name);
 	end_source(c, r);
 	return r;
 }
 
 int ddpcp_put(const struct ddpcp_opts *o, unsigned n, char **files, const char *remote)
 {
-	struct client c = {.o = o, .verb = "put", .out = stdout, .progress.quiet = o->quiet};
+	struct client c = {
+		.o = o,
+		.verb = "put",
+		.out = stdout,
+		.progress.quiet = o->quiet,
+		.level = DDPCP_LEVEL,
+		.began = clock_now_ns(),
+		.source = {.flags = flags_of(o), .follow = true, .notify = report_file},
+	};
 	const char *name;
 	int status = TOOL_OK;
 
+	c.source.link = &c.link;
+	c.source.progress = &c.progress;
+	c.source.arg = &c;
 	if (ddpcp_name_split(remote, c.host, sizeof(c.host), &name) < 0)
 		return message_usage("'%s' is not HOST:NAME", remote);
 	for (unsigned i = 0; i < n && status == TOOL_OK && !tool_stopped(); i++) {
@@ -218,7 +275,11 @@ int ddpcp_put(const struct ddpcp_opts *o, unsigned n, char **files, const char *
 		if (status == TOOL_OK && put_one(&c, from_stdin) < 0 && !c.reached)
 			break; /* the other files would fail, too */
 	}
+	if (c.connected)
+		end_source(&c, ddpcp_source_end(&c.source));
+	ddpcp_source_free(&c.source);
 	disconnect(&c);
+	say_all(&c);
 	return status != TOOL_OK ? status : c.failed ? TOOL_FAILED : TOOL_OK;
 }
 
@@ -253,6 +314,44 @@ static int open_target(const char *path, const char *name, bool tree, int *ret_d
 	return 0;
 }
 
+static bool is_flush(const struct ddpcp_rec *rec)
+{
+	return rec->kind == DDPCP_OFFER && rec->type == DDPCP_FLUSH;
+}
+
+/* The server says why an entry does not arrive. */
+static void report_absent(struct client *c, const struct ddpcp_rec *rec)
+{
+	char clean[DDPCP_TEXT_MAX + 1];
+
+	message_sanitize(clean, sizeof(clean), rec->target, strlen(rec->target));
+	report_file(c, rec->name, rec->flags == DDPCP_SKIPPED ? DDPCP_SKIPPED : DDPCP_FAILED, clean,
+		    NULL);
+}
+
+static void report_taken(struct client *c, const struct ddpcp_rec *rec, const struct ddpcp_xfer *x)
+{
+	if (rec->kind == DDPCP_PUT || rec->kind == DDPCP_DATA)
+		report_file(c, rec->name, DDPCP_OK, "", x);
+	else if (rec->kind != DDPCP_OFFER)
+		return;
+	else if (rec->type == DDPCP_ABSENT)
+		report_absent(c, rec);
+	else if (rec->type == DDPCP_SYMLINK || rec->type == DDPCP_HARDLINK)
+		report_file(c, rec->name, DDPCP_OK, "", NULL);
+	else if (x->unchanged)
+		report_file(c, rec->name, DDPCP_UNCHANGED, "", NULL);
+}
+
+/* Whether the record brings something that was asked for: without -r that is one file. */
+static bool brings_entry(const struct ddpcp_rec *rec)
+{
+	return rec->kind == DDPCP_PUT || rec->kind == DDPCP_DIR || rec->kind == DDPCP_DATA ||
+	       (rec->kind == DDPCP_OFFER &&
+		(rec->type == DDPCP_FOLDER || rec->type == DDPCP_SYMLINK ||
+		 rec->type == DDPCP_HARDLINK));
+}
+
 /* Handles the next record of the server, until END. */
 static int take_record(struct client *c, struct ddpcp_sink *sink, const struct ddpcp_rec *rec)
 {
@@ -262,10 +361,12 @@ static int take_record(struct client *c, struct ddpcp_sink *sink, const struct d
 
 	if (rec->kind == DDPCP_RESULT)
 		return report_file(c, "", DDPCP_SKIPPED, rec->text, NULL);
-	r = ddpcp_sink_take(sink, rec, &x);
+	r = ddpcp_offer_take(sink, rec, &x);
 	strcpy(reason, c->link.reason);
-	if (r < 0 || rec->kind == DDPCP_PUT)
-		report_file(c, rec->name, r < 0 ? DDPCP_FAILED : DDPCP_OK, reason, &x);
+	if (r < 0)
+		report_file(c, is_flush(rec) ? NULL : rec->name, DDPCP_FAILED, reason, NULL);
+	else
+		report_taken(c, rec, &x);
 	if (r < 0 && (c->link.midway || c->link.over || r == -EINTR))
 		return r;
 	ddpcp_link_next(&c->link);
@@ -273,7 +374,7 @@ static int take_record(struct client *c, struct ddpcp_sink *sink, const struct d
 }
 
 /* A copy without files is a failure. The server has sent the reason, unless it sent only END. */
-static int at_end(struct client *c, unsigned files, bool answered)
+static int at_end(struct client *c, uint64_t files, bool answered)
 {
 	if (!files)
 		c->failed = true;
@@ -285,8 +386,13 @@ static int at_end(struct client *c, unsigned files, bool answered)
 static int get_files(struct client *c, struct ddpcp_sink *sink)
 {
 	const unsigned kinds = DDPCP_LINK_KIND(DDPCP_PUT) | DDPCP_LINK_KIND(DDPCP_DIR) |
-			       DDPCP_LINK_KIND(DDPCP_RESULT) | DDPCP_LINK_KIND(DDPCP_END);
-	struct ddpcp_rec rec = {.kind = DDPCP_GET, .flags = sink->flags};
+			       DDPCP_LINK_KIND(DDPCP_RESULT) | DDPCP_LINK_KIND(DDPCP_END) |
+			       (c->link.level ? DDPCP_LINK_KIND(DDPCP_OFFER) : 0) |
+			       (c->link.level ? DDPCP_LINK_KIND(DDPCP_DATA) : 0);
+	struct ddpcp_rec rec = {
+		.kind = DDPCP_GET,
+		.flags = c->link.level ? sink->flags : sink->flags & DDPCP_FLAGS,
+	};
 	unsigned files = 0;
 	bool answered = false;
 	int r;
@@ -296,9 +402,9 @@ static int get_files(struct client *c, struct ddpcp_sink *sink)
 	while (r == 0 || r == -EREMOTEIO) {
 		r = ddpcp_link_recv(&c->link, kinds, DDPCP_WAIT_MS, &rec);
 		if (r == 0 && rec.kind == DDPCP_END)
-			return at_end(c, files, answered);
+			return at_end(c, files + c->tally.unchanged, answered);
 		answered = true;
-		if (r == 0 && rec.kind != DDPCP_RESULT && files++ && !(sink->flags & DDPCP_TREE))
+		if (r == 0 && brings_entry(&rec) && files++ && !(sink->flags & DDPCP_TREE))
 			r = ddpcp_link_fail(&c->link, -EPROTO,
 					    "the peer sent a file that was not requested");
 		if (r == 0)
@@ -339,18 +445,25 @@ static int get_one(struct client *c, const char *file, uint32_t mask)
 		.flags = flags_of(c->o),
 		.to_stdout = !strcmp(file, "-"),
 		.base = ddpcp_name_base(c->name),
+		.batch = &c->batch,
 	};
-	int r = sink.to_stdout ? 0 : open_target(file, c->name, c->o->tree, &sink.dir, &sink.base);
+	int r = sink.to_stdout ? 0
+			       : open_target(file, c->name, sink.flags & DDPCP_TREE, &sink.dir,
+					     &sink.base);
 
 	if (r < 0) {
 		message_error("%s: %s", file, ddpcp_file_fault(r));
 		c->failed = true;
 		return 0;
 	}
-	r = ensure_session(c);
-	c->began = clock_now_ns();
+	r = ddpcp_batch_init(&c->batch, sink.dir);
+	if (r < 0)
+		message_fail("start", r, NULL);
+	if (r == 0)
+		r = ensure_session(c);
 	if (r == 0)
 		r = get_files(c, &sink);
+	ddpcp_batch_free(&c->batch);
 	end_source(c, r);
 	if (sink.dir >= 0)
 		close(sink.dir);
@@ -360,14 +473,20 @@ static int get_one(struct client *c, const char *file, uint32_t mask)
 int ddpcp_get(const struct ddpcp_opts *o, unsigned n, char **remotes, const char *file)
 {
 	bool to_stdout = !strcmp(file, "-");
-	struct client c = {.o = o, .verb = "get", .out = to_stdout ? stderr : stdout};
+	struct client c = {
+		.o = o,
+		.verb = "get",
+		.out = to_stdout ? stderr : stdout,
+		.level = to_stdout ? 0 : DDPCP_LEVEL, /* a pipe takes no data out of order */
+		.began = clock_now_ns(),
+	};
 	uint32_t mask = umask(0);
 	int status = TOOL_OK;
 	struct stat st;
 
 	umask(mask);
 	c.progress.quiet = o->quiet;
-	if (to_stdout && (n > 1 || o->tree))
+	if (to_stdout && (n > 1 || o->tree || o->archive))
 		return message_usage("only one file can be copied to standard output");
 	if (n > 1 && (stat(file, &st) < 0 || !S_ISDIR(st.st_mode)))
 		return message_usage("'%s' is not a directory: several files need one", file);
@@ -378,5 +497,6 @@ int ddpcp_get(const struct ddpcp_opts *o, unsigned n, char **remotes, const char
 			break;
 	}
 	disconnect(&c);
+	say_all(&c);
 	return status != TOOL_OK ? status : c.failed ? TOOL_FAILED : TOOL_OK;
 }

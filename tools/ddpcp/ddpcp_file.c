@@ -64,6 +64,7 @@ int ddpcp_file_open(int dir, const char *name, int follow, int *ret_fd, struct d
 		.mode = st.st_mode & 0777,
 		.mtime = st.st_mtim.tv_sec,
 		.mtime_ns = (uint32_t)st.st_mtim.tv_nsec,
+		.sparse = (uint64_t)st.st_blocks * 512 < (uint64_t)st.st_size,
 	};
 	return 0;
 }
@@ -162,19 +163,33 @@ static int set_time(int fd, const struct ddpcp_meta *meta)
 	return futimens(fd, times) < 0 ? -errno : 0;
 }
 
+int ddpcp_file_dress(const struct ddpcp_file *f, const struct ddpcp_meta *meta, bool preserve,
+		     uint32_t mask)
+{
+	if (fchmod(f->fd, preserve ? meta->mode : meta->mode & ~mask) < 0)
+		return -errno;
+	return preserve ? set_time(f->fd, meta) : 0;
+}
+
+int ddpcp_file_rename(struct ddpcp_file *f)
+{
+	if (renameat(f->dir, f->temp, f->dir, f->base) < 0)
+		return -errno;
+	f->made = false;
+	return 0;
+}
+
 int ddpcp_file_commit(struct ddpcp_file *f, const struct ddpcp_meta *meta, bool preserve,
 		      uint32_t mask)
 {
-	int r;
+	int r = ddpcp_file_dress(f, meta, preserve, mask);
 
-	if (fchmod(f->fd, preserve ? meta->mode : meta->mode & ~mask) < 0)
-		return -errno;
-	r = preserve ? set_time(f->fd, meta) : 0;
+	if (r == 0 && fsync(f->fd) < 0)
+		r = -errno;
+	if (r == 0)
+		r = ddpcp_file_rename(f);
 	if (r < 0)
 		return r;
-	if (fsync(f->fd) < 0 || renameat(f->dir, f->temp, f->dir, f->base) < 0)
-		return -errno;
-	f->made = false;
 	return fsync(f->dir) < 0 ? -errno : 0;
 }
 
@@ -241,6 +256,42 @@ int ddpcp_file_pwrite(int fd, const void *buf, size_t len, uint64_t off)
 		off += (uint64_t)n;
 	}
 	return 0;
+}
+
+static bool is_zero(const uint8_t *p, size_t len)
+{
+	return len == 0 || (p[0] == 0 && !memcmp(p, p + 1, len - 1));
+}
+
+int ddpcp_file_pwrite_sparse(int fd, const void *buf, size_t len, uint64_t off)
+{
+	enum { BLOCK = 4096 };
+	const uint8_t *p = buf;
+	int r = 0;
+
+	while (r == 0 && len) {
+		size_t n = 0, last;
+
+		do {
+			last = len - n < BLOCK ? len - n : BLOCK;
+			n += last;
+		} while (!is_zero(p + n - last, last) && n < len);
+		if (is_zero(p + n - last, last))
+			r = ddpcp_file_pwrite(fd, p, n - last, off);
+		else
+			r = ddpcp_file_pwrite(fd, p, n, off);
+		p += n;
+		off += n;
+		len -= n;
+	}
+	return r;
+}
+
+bool ddpcp_file_is_hole(int fd, uint64_t off, size_t len)
+{
+	off_t data = lseek(fd, (off_t)off, SEEK_DATA);
+
+	return data < 0 ? errno == ENXIO : (uint64_t)data >= off + len;
 }
 
 int ddpcp_file_read(int fd, void *buf, size_t len, size_t *ret_len)

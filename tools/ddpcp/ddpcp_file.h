@@ -37,8 +37,14 @@ struct ddpcp_file {
  */
 int ddpcp_file_create(struct ddpcp_file *f, int dir, const char *base);
 
-/* Writes it to disk, gives it its mode without the bits of mask, with preserve the whole mode and
- * the time, and its name, and writes that to disk. */
+/* Gives it its mode without the bits of mask, with preserve the whole mode and the time. */
+int ddpcp_file_dress(const struct ddpcp_file *f, const struct ddpcp_meta *meta, bool preserve,
+		     uint32_t mask);
+
+/* Gives it its name. */
+int ddpcp_file_rename(struct ddpcp_file *f);
+
+/* ddpcp_file_dress(), writes it to disk, ddpcp_file_rename(), and writes that to disk. */
 int ddpcp_file_commit(struct ddpcp_file *f, const struct ddpcp_meta *meta, bool preserve,
 		      uint32_t mask);
 
@@ -55,6 +61,12 @@ int ddpcp_file_set_dir(int dir, const char *base, const struct ddpcp_meta *meta)
 /* Whole reads and writes. Read: -ENODATA if the file ends before. */
 int ddpcp_file_pread(int fd, void *buf, size_t len, uint64_t off);
 int ddpcp_file_pwrite(int fd, const void *buf, size_t len, uint64_t off);
+
+/* Writes without the blocks that are zero: they stay holes, and the file may end before. */
+int ddpcp_file_pwrite_sparse(int fd, const void *buf, size_t len, uint64_t off);
+
+/* Whether that range, which begins in the file, is a hole of it. */
+bool ddpcp_file_is_hole(int fd, uint64_t off, size_t len);
 
 /* The same where there are no offsets, until the end, or -EINTR when the program was asked to stop.
  * Read returns fewer bytes only at the end. */

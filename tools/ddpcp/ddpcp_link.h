@@ -25,14 +25,15 @@ struct ddpcp_link {
 	uint32_t sends, sent; /* posted; completed */
 	bool over;            /* a completion failed: `end` */
 	struct ddp_wc end;
+	uint16_t level;  /* that both ends have: ddpcp_hello_level() */
 	bool peer_knows; /* the peer knows the result, or reported it itself */
 	bool midway;     /* in the middle of a file: no record of another file can follow */
 	char reason[DDPCP_TEXT_MAX + 1];
 };
 
 enum {
-	DDPCP_LINK_SENDS = 64, /* entries of the send queue: chunks, records, and some room */
-	DDPCP_WAIT_MS = 60000, /* for the next record */
+	DDPCP_LINK_SENDS = 160, /* entries of the send queue: data, records, and some room */
+	DDPCP_WAIT_MS = 60000,  /* for the next record */
 	/* for the result: the file is written to disk; for WINDOW and START: a part is summed up */
 	DDPCP_LAST_MS = 600000,
 };

@@ -41,6 +41,34 @@ const char *ddpcp_name_fault(const char *name)
 	return fault;
 }
 
+static unsigned count_slashes(const char *name)
+{
+	unsigned n = 0;
+
+	for (; *name; name++)
+		n += *name == '/';
+	return n;
+}
+
+const char *ddpcp_name_link_fault(const char *name, const char *target)
+{
+	unsigned up = count_slashes(name);
+
+	if (!*target || *target == '/')
+		return "the link leads out of the folder: its target is absolute";
+	while (!strncmp(target, "../", 3) || !strcmp(target, "..")) {
+		if (up-- == 0)
+			return "the link leads out of the folder";
+		target += target[2] ? 3 : 2;
+	}
+	for (const char *c = target; c; c = strchr(c, '/')) {
+		c += *c == '/';
+		if (!strncmp(c, "..", 2) && (c[2] == '/' || !c[2]))
+			return "the link may lead out of the folder: '..' is not at its beginning";
+	}
+	return NULL;
+}
+
 /* The directory of one component, without following a link. Closes dir. */
 static int open_component(int dir, const char *c, size_t len)
 {

@@ -17,6 +17,13 @@
 const char *ddpcp_name_fault(const char *name);
 
 /*
+ * Whether a symbolic link of that name may have that target: it stays within the root,
+ * whatever other such links do. So it begins with at most as many ".." as the name has
+ * directories, and has none after them. Returns NULL, or a sentence with the fault.
+ */
+const char *ddpcp_name_link_fault(const char *name, const char *target);
+
+/*
  * Opens the directory of a name, one component after the other and never through a
  * symbolic link: it cannot be outside of root. ret_base points into name. Returns 0, or a negative
  * errno value: -EINVAL for a name with a fault.

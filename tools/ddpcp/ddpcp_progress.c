@@ -102,6 +102,25 @@ void ddpcp_progress_step(struct ddpcp_progress *p, uint64_t done)
 	fprintf(stderr, "\r%s\033[K", line);
 }
 
+void ddpcp_progress_tree(struct ddpcp_progress *p, const char *name, uint64_t files, uint64_t bytes,
+			 uint64_t began)
+{
+	uint64_t now = clock_now_ns();
+	char numbers[64], front[DDPCP_PROGRESS_MAX];
+	unsigned room = min_u32(columns(), DDPCP_PROGRESS_MAX) - 1;
+	int n;
+
+	p->on = !p->quiet && isatty(STDERR_FILENO);
+	if (!p->on || now - p->shown < STEP_NS)
+		return;
+	p->shown = now;
+	n = snprintf(numbers, sizeof(numbers), " %10llu files %10.1f MB %8.1f MB/s",
+		     (unsigned long long)files, (double)bytes / 1e6,
+		     (double)bytes / 1e6 / ((double)(now - began) / 1e9));
+	name_and_bar(front, name, 0, min_u32(room > (unsigned)n ? room - (unsigned)n : 0, NAME));
+	fprintf(stderr, "\r%.*s\033[K", (int)room, strcat(front, numbers));
+}
+
 void ddpcp_progress_end(struct ddpcp_progress *p)
 {
 	if (p->on && p->shown)

@@ -27,6 +27,10 @@ void ddpcp_progress_from(struct ddpcp_progress *p, uint64_t from);
 /* Draws at most ten times a second, and at the end. */
 void ddpcp_progress_step(struct ddpcp_progress *p, uint64_t done);
 
+/* The same for a tree: so many files of `bytes` were copied since `began`. */
+void ddpcp_progress_tree(struct ddpcp_progress *p, const char *name, uint64_t files, uint64_t bytes,
+			 uint64_t began);
+
 /* Clears the line. */
 void ddpcp_progress_end(struct ddpcp_progress *p);
 

@@ -11,6 +11,8 @@ enum {
 	HEAD = 8,           /* magic, version, kind */
 	NAME_OFF = HEAD + 32,
 	TEXT_OFF = HEAD + 8,
+	EXTRA_OFF = NAME_OFF + DDPCP_NAME_MAX + 1,
+	ANSWER_OFF = TEXT_OFF + DDPCP_TEXT_MAX + 1,
 	SECOND_NS = 1000000000,
 };
 
@@ -25,15 +27,30 @@ static const uint16_t lengths[DDPCP_KINDS] = {
 	[DDPCP_ACK] = HEAD + 16,
 	[DDPCP_DONE] = HEAD + DDPCP_SHA_LEN,
 	[DDPCP_RESULT] = TEXT_OFF + DDPCP_TEXT_MAX + 1,
+	[DDPCP_OFFER] = EXTRA_OFF + DDPCP_NAME_MAX + 1,
+	[DDPCP_TAKE] = HEAD + 20,
+	[DDPCP_DATA] = EXTRA_OFF + 8 + DDPCP_SHA_LEN,
+	[DDPCP_ANSWER] = ANSWER_OFF + 4,
 };
 
-_Static_assert(NAME_OFF + DDPCP_NAME_MAX + 1 <= DDPCP_REC_MAX, "records fit");
+_Static_assert(EXTRA_OFF + DDPCP_NAME_MAX + 1 <= DDPCP_REC_MAX, "records fit");
 
-void ddpcp_hello_put(uint8_t buf[DDPCP_HELLO_LEN])
+void ddpcp_hello_put(uint8_t buf[DDPCP_HELLO_LEN], uint16_t level)
 {
 	memset(buf, 0, DDPCP_HELLO_LEN);
 	be_put32(buf, MAGIC);
 	be_put16(buf + 4, DDPCP_VERSION);
+	be_put16(buf + 6, level);
+}
+
+uint16_t ddpcp_hello_level(const void *buf, size_t len)
+{
+	uint16_t level;
+
+	if (ddpcp_hello_get(buf, len) < 0)
+		return 0;
+	level = be_get16((const uint8_t *)buf + 6);
+	return level < DDPCP_LEVEL ? level : DDPCP_LEVEL;
 }
 
 int ddpcp_hello_get(const void *buf, size_t len)
@@ -59,7 +76,31 @@ static void put_meta(uint8_t *p, const struct ddpcp_rec *rec)
 	be_put32(p + HEAD + 12, rec->flags);
 	be_put64(p + HEAD + 16, (uint64_t)rec->meta.mtime);
 	be_put32(p + HEAD + 24, rec->meta.mtime_ns);
+	be_put16(p + HEAD + 28, rec->id);
+	be_put16(p + HEAD + 30, (uint16_t)rec->type);
 	put_string(p + NAME_OFF, rec->name, DDPCP_NAME_MAX);
+}
+
+static void put_take(uint8_t *p, const struct ddpcp_rec *rec)
+{
+	be_put64(p + HEAD, rec->window.to);
+	be_put32(p + HEAD + 8, rec->window.stag);
+	be_put32(p + HEAD + 12, rec->len);
+	be_put16(p + HEAD + 16, rec->id);
+}
+
+static void put_data(uint8_t *p, const struct ddpcp_rec *rec)
+{
+	be_put64(p + EXTRA_OFF, rec->offset);
+	memcpy(p + EXTRA_OFF + 8, rec->sha256, DDPCP_SHA_LEN);
+}
+
+static void put_result(uint8_t *p, const struct ddpcp_rec *rec)
+{
+	be_put32(p + HEAD, (uint32_t)rec->status);
+	put_string(p + TEXT_OFF, rec->text, DDPCP_TEXT_MAX);
+	if (rec->kind == DDPCP_ANSWER)
+		be_put16(p + ANSWER_OFF, rec->id);
 }
 
 static void put_window(uint8_t *p, const struct ddpcp_window *w)
@@ -84,6 +125,17 @@ size_t ddpcp_rec_put(uint8_t buf[DDPCP_REC_MAX], const struct ddpcp_rec *rec)
 	case DDPCP_DIR:
 		put_meta(buf, rec);
 		break;
+	case DDPCP_OFFER:
+		put_meta(buf, rec);
+		put_string(buf + EXTRA_OFF, rec->target, DDPCP_NAME_MAX);
+		break;
+	case DDPCP_DATA:
+		put_meta(buf, rec);
+		put_data(buf, rec);
+		break;
+	case DDPCP_TAKE:
+		put_take(buf, rec);
+		break;
 	case DDPCP_END:
 		break;
 	case DDPCP_WINDOW:
@@ -96,13 +148,13 @@ size_t ddpcp_rec_put(uint8_t buf[DDPCP_REC_MAX], const struct ddpcp_rec *rec)
 	case DDPCP_ACK:
 		be_put64(buf + HEAD, rec->seq);
 		be_put32(buf + HEAD + 8, rec->len);
+		be_put32(buf + HEAD + 12, rec->hole);
 		break;
 	case DDPCP_DONE:
 		memcpy(buf + HEAD, rec->sha256, DDPCP_SHA_LEN);
 		break;
 	default:
-		be_put32(buf + HEAD, (uint32_t)rec->status);
-		put_string(buf + TEXT_OFF, rec->text, DDPCP_TEXT_MAX);
+		put_result(buf, rec);
 		break;
 	}
 	return lengths[rec->kind];
@@ -132,9 +184,12 @@ static int get_meta(const uint8_t *p, struct ddpcp_rec *rec)
 	rec->flags = be_get32(p + HEAD + 12);
 	m->mtime = (int64_t)be_get64(p + HEAD + 16);
 	m->mtime_ns = be_get32(p + HEAD + 24);
+	rec->id = be_get16(p + HEAD + 28);
+	rec->type = be_get16(p + HEAD + 30);
 	if (!is_size(rec) || m->mode > 0777 || m->mtime_ns >= SECOND_NS)
 		return -EPROTO;
-	if (rec->flags & ~(unsigned)DDPCP_FLAGS)
+	if (rec->flags & ~(unsigned)DDPCP_ALL_FLAGS || rec->id >= DDPCP_FLIGHT ||
+	    rec->type >= DDPCP_TYPES)
 		return -EPROTO;
 	return get_string(rec->name, p + NAME_OFF, DDPCP_NAME_MAX);
 }
@@ -162,6 +217,7 @@ static int get_chunk(const uint8_t *p, struct ddpcp_rec *rec)
 	rec->len = be_get32(p + HEAD + 8);
 	if (rec->kind == DDPCP_ACK)
 		return rec->len == 0 ? 0 : -EPROTO;
+	rec->hole = be_get32(p + HEAD + 12) != 0;
 	return rec->len >= 1 && rec->len <= DDPCP_MAX_CHUNK ? 0 : -EPROTO;
 }
 
@@ -169,10 +225,41 @@ static int get_result(const uint8_t *p, struct ddpcp_rec *rec)
 {
 	uint32_t status = be_get32(p + HEAD);
 
-	if (status > DDPCP_SKIPPED)
+	if (status > (rec->kind == DDPCP_ANSWER ? DDPCP_UNCHANGED : DDPCP_SKIPPED))
 		return -EPROTO;
 	rec->status = status;
+	if (rec->kind == DDPCP_ANSWER)
+		rec->id = be_get16(p + ANSWER_OFF);
+	if (rec->id >= DDPCP_FLIGHT)
+		return -EPROTO;
 	return get_string(rec->text, p + TEXT_OFF, DDPCP_TEXT_MAX);
+}
+
+static int get_offer(const uint8_t *p, struct ddpcp_rec *rec)
+{
+	int r = get_meta(p, rec);
+
+	if (r == 0 && rec->kind == DDPCP_OFFER)
+		return get_string(rec->target, p + EXTRA_OFF, DDPCP_NAME_MAX);
+	if (r < 0)
+		return r;
+	rec->offset = be_get64(p + EXTRA_OFF);
+	memcpy(rec->sha256, p + EXTRA_OFF + 8, DDPCP_SHA_LEN);
+	return rec->meta.size <= DDPCP_MAX_CHUNK && rec->offset <= DDPCP_RING &&
+			       rec->type == DDPCP_FILE
+		       ? 0
+		       : -EPROTO;
+}
+
+static int get_take(const uint8_t *p, struct ddpcp_rec *rec)
+{
+	rec->window.to = be_get64(p + HEAD);
+	rec->window.stag = be_get32(p + HEAD + 8);
+	rec->len = be_get32(p + HEAD + 12);
+	rec->id = be_get16(p + HEAD + 16);
+	return rec->id < DDPCP_FLIGHT && rec->len >= DDPCP_MAX_CHUNK && rec->len <= DDPCP_RING
+		       ? 0
+		       : -EPROTO;
 }
 
 static int get_members(const uint8_t *p, struct ddpcp_rec *rec)
@@ -182,6 +269,11 @@ static int get_members(const uint8_t *p, struct ddpcp_rec *rec)
 	case DDPCP_GET:
 	case DDPCP_DIR:
 		return get_meta(p, rec);
+	case DDPCP_OFFER:
+	case DDPCP_DATA:
+		return get_offer(p, rec);
+	case DDPCP_TAKE:
+		return get_take(p, rec);
 	case DDPCP_END:
 		return 0;
 	case DDPCP_START:

@@ -10,20 +10,26 @@
 #include "tools/ddpcp/ddpcp_file.h"
 #include "tools/ddpcp/ddpcp_name.h"
 
-/* A directory and a name in it, for a name of the source. ret_base points into full. */
-static int open_parent(struct ddpcp_sink *s, const char *name, char full[DDPCP_NAME_MAX + 1],
-		       int *ret_dir, const char **ret_base)
+int ddpcp_sink_name(struct ddpcp_sink *s, const char *name, char full[DDPCP_NAME_MAX + 1])
 {
 	const char *base = s->base ? s->base : "", *fault;
 	int n = snprintf(full, DDPCP_NAME_MAX + 1, "%s%s%s", base, *base && *name ? "/" : "", name);
-	int r;
 
 	if (s->base && *name && !(s->flags & DDPCP_TREE))
 		return ddpcp_link_fail(s->link, -EPROTO,
 				       "the peer sent a file that was not requested");
 	fault = n > DDPCP_NAME_MAX ? "the name is too long" : ddpcp_name_fault(full);
-	if (fault)
-		return ddpcp_link_fail(s->link, -EINVAL, "%s", fault);
+	return fault ? ddpcp_link_fail(s->link, -EINVAL, "%s", fault) : 0;
+}
+
+/* A directory and a name in it, for a name of the source. ret_base points into full. */
+static int open_parent(struct ddpcp_sink *s, const char *name, char full[DDPCP_NAME_MAX + 1],
+		       int *ret_dir, const char **ret_base)
+{
+	int r = ddpcp_sink_name(s, name, full);
+
+	if (r < 0)
+		return r;
 	r = ddpcp_name_open_dir(s->dir, full, ret_dir, ret_base);
 	return r < 0 ? ddpcp_link_fail(s->link, r, "%s", message_strerror(r)) : 0;
 }
@@ -41,6 +47,17 @@ static bool is_preserved(const struct ddpcp_sink *s, const struct ddpcp_rec *req
 	return s->flags & req->flags & DDPCP_PRESERVE;
 }
 
+static int finish_file(const struct ddpcp_sink *s, struct ddpcp_file *f,
+		       const struct ddpcp_rec *req)
+{
+	int r;
+
+	if (!(s->flags & req->flags & DDPCP_NO_SYNC))
+		return ddpcp_file_commit(f, &req->meta, is_preserved(s, req), s->mask);
+	r = ddpcp_file_dress(f, &req->meta, is_preserved(s, req), s->mask);
+	return r == 0 ? ddpcp_file_rename(f) : r;
+}
+
 static int take_file(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct ddpcp_xfer *x)
 {
 	struct ddpcp_file f = {.dir = -1, .fd = -1};
@@ -54,9 +71,10 @@ static int take_file(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct d
 	if (r < 0) {
 		ddpcp_link_fail(s->link, r, "%s", ddpcp_file_fault(r));
 	} else {
+		x->sparse = req->flags & DDPCP_SPARSE;
 		r = ddpcp_xfer_sink(x, f.fd, f.have, true);
 		if (r == 0)
-			r = ddpcp_file_commit(&f, &req->meta, is_preserved(s, req), s->mask);
+			r = finish_file(s, &f, req);
 	}
 	if (r < 0) /* unless a more exact reason is known */
 		ddpcp_link_fail(s->link, r, "%s", message_strerror(r));

@@ -12,6 +12,7 @@
 #include "tools/common/message.h"
 #include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp_file.h"
+#include "tools/ddpcp/ddpcp_flight.h"
 #include "tools/ddpcp/ddpcp_name.h"
 
 static int send_entry(struct ddpcp_source *s, int dir, const char *local, const char *name,
@@ -54,15 +55,26 @@ static int put_file(struct ddpcp_source *s, int fd, const struct ddpcp_rec *put,
 	return ddpcp_link_recv(s->link, DDPCP_LINK_KIND(DDPCP_RESULT), DDPCP_LAST_MS, &rec);
 }
 
-static int send_file(struct ddpcp_source *s, int fd, const struct ddpcp_meta *meta,
+/* Flags of a file for the sink, of those that it knows. */
+static unsigned flags_for(const struct ddpcp_source *s, const struct ddpcp_meta *meta)
+{
+	unsigned flags = s->flags & (DDPCP_PRESERVE | DDPCP_COMPARE | DDPCP_NO_SYNC);
+
+	if (meta->sparse)
+		flags |= DDPCP_SPARSE;
+	return s->link->level ? flags : flags & DDPCP_FLAGS;
+}
+
+static int put_alone(struct ddpcp_source *s, int fd, const struct ddpcp_meta *meta,
 		     const char *name)
 {
-	struct ddpcp_xfer x = {.link = s->link, .size = meta->size, .progress = s->progress};
-	struct ddpcp_rec rec = {
-		.kind = DDPCP_PUT,
-		.meta = *meta,
-		.flags = s->flags & DDPCP_PRESERVE,
+	struct ddpcp_xfer x = {
+		.link = s->link,
+		.size = meta->size,
+		.sparse = meta->sparse,
+		.progress = s->progress,
 	};
+	struct ddpcp_rec rec = {.kind = DDPCP_PUT, .meta = *meta, .flags = flags_for(s, meta)};
 	int r;
 
 	strcpy(rec.name, name);
@@ -78,8 +90,103 @@ int ddpcp_source_stream(struct ddpcp_source *s, int fd, const char *name)
 {
 	const struct ddpcp_meta meta = {.size = DDPCP_STREAM, .mode = 0666};
 
-	return send_file(s, fd, &meta, name);
+	return put_alone(s, fd, &meta, name);
 }
+
+/* ---- level 1 ---- */
+
+static int offer_entry(struct ddpcp_source *s, const struct ddpcp_rec *rec, int fd)
+{
+	if (!s->flight)
+		s->flight = ddpcp_flight_new(s, put_alone);
+	if (s->flight)
+		return ddpcp_flight_offer(s->flight, rec, fd);
+	if (fd >= 0)
+		close(fd);
+	return ddpcp_link_fail(s->link, -ENOMEM, "out of memory");
+}
+
+static int offer_file(struct ddpcp_source *s, int fd, const struct ddpcp_meta *meta,
+		      const char *name)
+{
+	struct ddpcp_rec rec = {.kind = DDPCP_OFFER, .meta = *meta, .flags = flags_for(s, meta)};
+
+	strcpy(rec.name, name);
+	return offer_entry(s, &rec, fd);
+}
+
+static void set_attributes(struct ddpcp_rec *rec, const struct stat *st)
+{
+	rec->meta.mode = st->st_mode & 0777;
+	rec->meta.mtime = st->st_mtim.tv_sec;
+	rec->meta.mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
+}
+
+static int offer_folder(struct ddpcp_source *s, const struct stat *st, const char *name,
+			enum ddpcp_type type)
+{
+	struct ddpcp_rec rec = {
+		.kind = DDPCP_OFFER,
+		.type = type,
+		.flags = s->flags & (DDPCP_PRESERVE | DDPCP_NO_SYNC),
+	};
+
+	set_attributes(&rec, st);
+	strcpy(rec.name, name);
+	return offer_entry(s, &rec, -1);
+}
+
+static int offer_link(struct ddpcp_source *s, const struct stat *st, const char *name,
+		      enum ddpcp_type type, const char *target)
+{
+	struct ddpcp_rec rec = {
+		.kind = DDPCP_OFFER,
+		.type = type,
+		.flags = s->flags & (DDPCP_PRESERVE | DDPCP_NO_SYNC),
+	};
+
+	set_attributes(&rec, st);
+	strcpy(rec.name, name);
+	strcpy(rec.target, target);
+	return offer_entry(s, &rec, -1);
+}
+
+static int offer_symlink(struct ddpcp_source *s, int dir, const char *local, const struct stat *st,
+			 const char *name)
+{
+	char target[DDPCP_NAME_MAX + 1];
+	ssize_t n = readlinkat(dir, local, target, sizeof(target));
+
+	if (n < 0 || n == sizeof(target))
+		return s->notify(s->arg, name, DDPCP_FAILED,
+				 n < 0 ? message_strerror(errno) : "its target is too long", NULL);
+	target[n] = '\0';
+	return offer_link(s, st, name, DDPCP_SYMLINK, target);
+}
+
+int ddpcp_source_absent(struct ddpcp_source *s, const char *name, enum ddpcp_status status,
+			const char *reason)
+{
+	struct ddpcp_rec rec = {.kind = DDPCP_OFFER, .type = DDPCP_ABSENT, .flags = status};
+
+	snprintf(rec.name, sizeof(rec.name), "%s", name);
+	snprintf(rec.target, sizeof(rec.target), "%s", reason);
+	return offer_entry(s, &rec, -1);
+}
+
+int ddpcp_source_end(struct ddpcp_source *s)
+{
+	return s->flight ? ddpcp_flight_end(s->flight) : 0;
+}
+
+void ddpcp_source_free(struct ddpcp_source *s)
+{
+	ddpcp_flight_free(s->flight);
+	ddpcp_inodes_free(&s->inodes);
+	s->flight = NULL;
+}
+
+/* ---- trees ---- */
 
 /* Sends the DIR of a directory, before or after its contents. */
 static int announce_dir(struct ddpcp_source *s, const struct stat *st, const char *name,
@@ -94,6 +201,8 @@ static int announce_dir(struct ddpcp_source *s, const struct stat *st, const cha
 				 };
 	int r;
 
+	if (s->link->level)
+		return offer_folder(s, st, name, flags & DDPCP_LEAVE ? DDPCP_LEFT : DDPCP_FOLDER);
 	strcpy(rec.name, name);
 	r = ddpcp_link_send(s->link, &rec);
 	if (r == 0)
@@ -160,11 +269,36 @@ static int send_dir(struct ddpcp_source *s, int dir, const char *local, const ch
 }
 
 /* Why something in a directory is not copied; NULL if it is. */
-static const char *skip_reason(mode_t mode)
+static const char *skip_reason(const struct ddpcp_source *s, mode_t mode)
 {
+	if (S_ISLNK(mode) && s->flags & DDPCP_LINKS && s->link->level)
+		return NULL;
 	if (S_ISLNK(mode))
-		return "skipped: a symbolic link";
+		return s->flags & DDPCP_LINKS ? "skipped: a symbolic link, which the other ddpcp "
+						"is too old for"
+					      : "skipped: a symbolic link (-a copies it)";
 	return S_ISREG(mode) || S_ISDIR(mode) ? NULL : "skipped: not a regular file";
+}
+
+/* Closes fd. A further name of a file that was sent is a link. */
+static int send_file(struct ddpcp_source *s, int fd, const struct ddpcp_meta *meta,
+		     const char *name)
+{
+	const char *first = NULL;
+	struct stat st;
+	int r;
+
+	if (!s->link->level) {
+		r = put_alone(s, fd, meta, name);
+		close(fd);
+		return r;
+	}
+	if (s->flags & DDPCP_LINKS && fstat(fd, &st) == 0 && st.st_nlink > 1)
+		first = ddpcp_inodes_name(&s->inodes, &st, name);
+	if (!first || !strcmp(first, name))
+		return offer_file(s, fd, meta, name);
+	close(fd);
+	return offer_link(s, &st, name, DDPCP_HARDLINK, first);
 }
 
 static int send_entry(struct ddpcp_source *s, int dir, const char *local, const char *name,
@@ -177,8 +311,10 @@ static int send_entry(struct ddpcp_source *s, int dir, const char *local, const 
 
 	if (fstatat(dir, local, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
 		return s->notify(s->arg, name, DDPCP_FAILED, message_strerror(errno), NULL);
-	if (depth && skip_reason(st.st_mode))
-		return s->notify(s->arg, name, DDPCP_SKIPPED, skip_reason(st.st_mode), NULL);
+	if (depth && skip_reason(s, st.st_mode))
+		return s->notify(s->arg, name, DDPCP_SKIPPED, skip_reason(s, st.st_mode), NULL);
+	if (depth && S_ISLNK(st.st_mode))
+		return offer_symlink(s, dir, local, &st, name);
 	if (S_ISDIR(st.st_mode)) {
 		if (s->flags & DDPCP_TREE)
 			return send_dir(s, dir, local, name, depth);
@@ -187,9 +323,7 @@ static int send_entry(struct ddpcp_source *s, int dir, const char *local, const 
 	r = ddpcp_file_open(dir, local, follow, &fd, &meta);
 	if (r < 0)
 		return s->notify(s->arg, name, DDPCP_FAILED, ddpcp_file_fault(r), NULL);
-	r = send_file(s, fd, &meta, name);
-	close(fd);
-	return r;
+	return send_file(s, fd, &meta, name);
 }
 
 int ddpcp_source_send(struct ddpcp_source *s, int dir, const char *local, const char *name)

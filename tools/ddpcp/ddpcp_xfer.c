@@ -5,11 +5,18 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/common/message.h"
 #include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp_file.h"
+#include "util/minmax.h"
+
+int ddpcp_xfer_sum(const void *p, size_t len, uint8_t ret[DDPCP_SHA_LEN])
+{
+	return EVP_Digest(p, len, ret, NULL, EVP_sha256(), NULL) == 1 ? 0 : -EIO;
+}
 
 static EVP_MD_CTX *sum_new(void)
 {
@@ -62,6 +69,21 @@ static int sum_part(const struct ddpcp_xfer *x, EVP_MD_CTX *sum, int fd, uint64_
 	return r == 0 ? sum_so_far(x, sum, ret) : r;
 }
 
+/* Adds len bytes of zeros. */
+static int sum_zeros(const struct ddpcp_xfer *x, EVP_MD_CTX *sum, size_t len)
+{
+	static const uint8_t zeros[65536];
+	int r = 0;
+
+	while (r == 0 && len) {
+		size_t n = min_size(len, sizeof(zeros));
+
+		r = sum_add(x, sum, zeros, n);
+		len -= n;
+	}
+	return r;
+}
+
 static void show_progress(const struct ddpcp_xfer *x, uint64_t done)
 {
 	if (x->progress)
@@ -93,6 +115,16 @@ static int read_chunk(struct ddpcp_xfer *x, int fd, void *buf, uint32_t chunk, u
 	return 0;
 }
 
+/* Whether the chunk is a hole, of which the peer hears without data. */
+static bool is_hole(const struct ddpcp_xfer *x, int fd, uint32_t chunk, uint64_t seq,
+		    uint32_t *ret_len)
+{
+	if (!x->sparse || x->link->level == 0 || x->size == DDPCP_STREAM)
+		return false;
+	*ret_len = ddpcp_chunk_len(x->size, chunk, seq);
+	return ddpcp_file_is_hole(fd, seq * chunk, *ret_len);
+}
+
 /* One chunk from the file to the peer. It is summed up while it is on its way. */
 static int put_chunk(struct ddpcp_xfer *x, int fd, const struct ddpcp_window *w, EVP_MD_CTX *sum,
 		     uint64_t seq)
@@ -101,7 +133,14 @@ static int put_chunk(struct ddpcp_xfer *x, int fd, const struct ddpcp_window *w,
 	uint64_t off = seq % w->slots * w->chunk;
 	uint8_t *buf = (uint8_t *)mr->addr + off;
 	struct ddpcp_rec rec = {.kind = DDPCP_CHUNK, .seq = seq};
-	int r = read_chunk(x, fd, buf, w->chunk, seq, &rec.len);
+	int r;
+
+	if (is_hole(x, fd, w->chunk, seq, &rec.len)) {
+		rec.hole = true;
+		r = ddpcp_link_send(x->link, &rec);
+		return r == 0 ? sum_zeros(x, sum, rec.len) : r;
+	}
+	r = read_chunk(x, fd, buf, w->chunk, seq, &rec.len);
 
 	if (r < 0 || rec.len == 0) /* the stream ended where a chunk did */
 		return r;
@@ -195,6 +234,24 @@ struct sink {
 	EVP_MD_CTX *sum;
 };
 
+/* A file that ends with a hole. */
+static int reach_size(int fd, uint64_t size)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return (uint64_t)st.st_size < size && ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
+}
+
+static int write_hole(struct ddpcp_xfer *x, const struct sink *k, uint64_t end, uint32_t len)
+{
+	int r = k->back && x->sparse ? reach_size(k->fd, end) : -EPROTO;
+
+	return r < 0 ? ddpcp_link_fail(x->link, r, "write: %s", message_strerror(r))
+		     : sum_zeros(x, k->sum, len);
+}
+
 /* Writes a chunk and sums up the bytes of the file, so that the peer cannot change them in the
  * window in between. */
 static int write_chunk(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq, uint32_t len)
@@ -204,7 +261,10 @@ static int write_chunk(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq,
 	int r;
 
 	if (k->back) {
-		r = ddpcp_file_pwrite(k->fd, slot, len, off);
+		r = x->sparse ? ddpcp_file_pwrite_sparse(k->fd, slot, len, off)
+			      : ddpcp_file_pwrite(k->fd, slot, len, off);
+		if (r == 0 && x->sparse)
+			r = reach_size(k->fd, off + len);
 	} else {
 		memcpy(k->scratch, slot, len);
 		r = ddpcp_file_write(k->fd, k->scratch, len);
@@ -239,7 +299,8 @@ static int get_chunk(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq,
 
 	if (!is_expected(x, k, seq, rec))
 		return ddpcp_link_fail(x->link, -EPROTO, "a chunk arrived out of order");
-	r = write_chunk(x, k, seq, rec->len);
+	r = rec->hole ? write_hole(x, k, seq * k->w.chunk + rec->len, rec->len)
+		      : write_chunk(x, k, seq, rec->len);
 	if (r == 0)
 		show_progress(x, seq * k->w.chunk + rec->len);
 	return r == 0 ? ddpcp_link_send(x->link, &ack) : r;
