@@ -37,7 +37,8 @@ static const struct option_table table = {rows, sizeof(rows) / sizeof(rows[0])};
 static int print_help(void)
 {
 	printf("Usage: ddpmetrics [OPTION]...\n"
-	       "Serves the metrics of ddpsctpd for Prometheus: GET /metrics.\n\n");
+	       "Serves the metrics of ddpsctpd for Prometheus, GET /metrics, and a status page, "
+	       "GET /.\n\n");
 	option_help(stdout, &table, &defaults);
 	return CTL_EXIT_OK;
 }

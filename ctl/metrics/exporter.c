@@ -13,6 +13,8 @@
 
 #include "ctl/metrics/http_conns.h"
 #include "ctl/metrics/http_listen.h"
+#include "ctl/metrics/state_json.h"
+#include "ctl/metrics/status_page.h"
 #include "ctl/field/metric.h"
 #include "ctl/field/query.h"
 #include "util/cleanup.h"
@@ -21,7 +23,25 @@ enum {
 	MAX_HEADERS = 8192, /* bytes of a request before its body */
 	MAX_BODY = 1024,    /* it is ignored */
 	FRESH_MS = 1000,    /* requests within this time share an answer of the daemon */
-	CHECK_MS = 500,     /* between two looks at the connections, while there are any */
+	HTTP_MISDIRECTED = 421,
+	CHECK_MS = 500, /* between two looks at the connections, while there are any */
+};
+
+/* The resources of this server. */
+enum resource {
+	METRICS,
+	STATE,
+	RESOURCES, /* those that the daemon is asked for */
+	STATUS_PAGE = RESOURCES,
+	UNKNOWN,
+};
+
+static const char *const paths[] = {
+	[METRICS] = "/metrics", [STATE] = "/status.json", [STATUS_PAGE] = "/"};
+static const char *const types[] = {
+	[METRICS] = "text/plain; version=0.0.4; charset=utf-8",
+	[STATE] = "application/json",
+	[STATUS_PAGE] = "text/html; charset=utf-8",
 };
 
 /* An answer. Connections that are slow to take it share one text. */
@@ -40,8 +60,8 @@ struct exporter {
 	struct event *check, *term, *intr;
 	struct http_listen listen;
 	struct http_conns conns;
-	struct page *page; /* the latest one, NULL: none yet */
-	bool down;         /* the daemon did not answer the last time */
+	struct page *pages[RESOURCES]; /* the latest ones, NULL: none yet */
+	bool down;                     /* the daemon did not answer the last time */
 };
 
 /* The last failure of a query, a sentence. */
@@ -85,8 +105,9 @@ static void print_up(FILE *out, bool up)
 }
 
 /* Writes the current metrics of the daemon. */
-static enum ctl_exit write_metrics(const struct exporter_conf *conf, FILE *out)
+static enum ctl_exit write_metrics(const struct exporter *x, FILE *out)
 {
+	const struct exporter_conf *conf = x->conf;
 	enum ctl_exit e = metric_print(out, conf->socket, conf->timeout_ms, METRIC_PROMETHEUS);
 
 	if (e == CTL_EXIT_OK)
@@ -95,17 +116,35 @@ static enum ctl_exit write_metrics(const struct exporter_conf *conf, FILE *out)
 }
 
 /* Writes why there are no metrics. */
-static enum ctl_exit write_reason(const struct exporter_conf *conf, FILE *out)
+static enum ctl_exit write_reason(const struct exporter *x, FILE *out)
 {
-	(void)conf;
+	(void)x;
 	fprintf(out, "# %s\n", last_error);
 	print_up(out, false);
 	return CTL_EXIT_OK;
 }
 
+/* A UNIX socket has its readers by its mode; at an address any user of the host may read. */
+static enum ctl_exit write_state(const struct exporter *x, FILE *out)
+{
+	return state_json_print(out, x->conf->socket, x->conf->timeout_ms,
+				x->listen.unix_socket ? STATE_ALL : STATE_TOTALS);
+}
+
+static enum ctl_exit write_state_reason(const struct exporter *x, FILE *out)
+{
+	(void)x;
+	return state_json_error(out, last_error);
+}
+
+typedef enum ctl_exit write_fn(const struct exporter *x, FILE *out);
+
+static write_fn *const writers[RESOURCES] = {[METRICS] = write_metrics, [STATE] = write_state};
+static write_fn *const failures[RESOURCES] = {
+	[METRICS] = write_reason, [STATE] = write_state_reason};
+
 /* Sets the text of the page to the output of fn; after a failure the page has none. */
-static enum ctl_exit fill_page(struct page *p, const struct exporter_conf *conf,
-			       enum ctl_exit (*fn)(const struct exporter_conf *conf, FILE *out))
+static enum ctl_exit fill_page(struct page *p, const struct exporter *x, write_fn *fn)
 {
 	FILE *out = open_memstream(&p->text, &p->len);
 	enum ctl_exit e;
@@ -114,7 +153,7 @@ static enum ctl_exit fill_page(struct page *p, const struct exporter_conf *conf,
 		keep_error("out of memory");
 		return CTL_EXIT_FAILED;
 	}
-	e = fn(conf, out);
+	e = fn(x, out);
 	if (fclose(out) != 0 && e == CTL_EXIT_OK) {
 		keep_error("out of memory");
 		e = CTL_EXIT_FAILED;
@@ -134,17 +173,17 @@ static void note_daemon(struct exporter *x, bool down)
 	x->down = down;
 }
 
-static struct page *new_page(struct exporter *x)
+static struct page *new_page(struct exporter *x, enum resource which)
 {
 	autofree struct page *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->code = HTTP_OK;
-	if (fill_page(p, x->conf, write_metrics) != CTL_EXIT_OK)
+	if (fill_page(p, x, writers[which]) != CTL_EXIT_OK)
 		p->code = HTTP_SERVUNAVAIL;
 	note_daemon(x, p->code != HTTP_OK);
-	if (p->code != HTTP_OK && fill_page(p, x->conf, write_reason) != CTL_EXIT_OK)
+	if (p->code != HTTP_OK && fill_page(p, x, failures[which]) != CTL_EXIT_OK)
 		return NULL;
 	p->refs = 1;
 	p->made_ms = clock_ms();
@@ -152,13 +191,15 @@ static struct page *new_page(struct exporter *x)
 }
 
 /* The latest page, made again if it is old. NULL: out of memory. */
-static struct page *fresh_page(struct exporter *x)
+static struct page *fresh_page(struct exporter *x, enum resource which)
 {
-	if (x->page && clock_ms() - x->page->made_ms < FRESH_MS)
-		return x->page;
-	page_unref(x->page);
-	x->page = new_page(x);
-	return x->page;
+	struct page **latest = &x->pages[which];
+
+	if (*latest && clock_ms() - (*latest)->made_ms < FRESH_MS)
+		return *latest;
+	page_unref(*latest);
+	*latest = new_page(x, which);
+	return *latest;
 }
 
 /* ---- requests ---- */
@@ -171,12 +212,17 @@ static void on_sent(const void *data, size_t len, void *page)
 }
 
 /* One request for each connection, so that the time of a connection is that of its request. */
-static void send_answer(struct evhttp_request *req, int code, struct evbuffer *body)
+static void send_answer(struct evhttp_request *req, int code, const char *type,
+			struct evbuffer *body)
 {
 	struct evkeyvalq *head = evhttp_request_get_output_headers(req);
 
 	evhttp_add_header(head, "Connection", "close");
 	evhttp_add_header(head, "Cache-Control", "no-store");
+	evhttp_add_header(head, "Content-Type", type);
+	evhttp_add_header(head, "X-Content-Type-Options", "nosniff");
+	evhttp_add_header(head, "Referrer-Policy", "no-referrer");
+	evhttp_add_header(head, "Cross-Origin-Resource-Policy", "same-origin");
 	evhttp_send_reply(req, code, NULL, body);
 	evbuffer_free(body);
 }
@@ -190,14 +236,12 @@ static void answer_words(struct evhttp_request *req, int code, const char *words
 		return;
 	}
 	evbuffer_add_printf(body, "%s\n", words);
-	evhttp_add_header(evhttp_request_get_output_headers(req), "Content-Type",
-			  "text/plain; charset=utf-8");
-	send_answer(req, code, body);
+	send_answer(req, code, "text/plain; charset=utf-8", body);
 }
 
-static void answer_page(struct exporter *x, struct evhttp_request *req)
+static void answer_page(struct exporter *x, struct evhttp_request *req, enum resource which)
 {
-	struct page *p = fresh_page(x);
+	struct page *p = fresh_page(x, which);
 	struct evbuffer *body = p ? evbuffer_new() : NULL;
 
 	if (!body || evbuffer_add_reference(body, p->text, p->len, on_sent, p) < 0) {
@@ -207,23 +251,65 @@ static void answer_page(struct exporter *x, struct evhttp_request *req)
 		return;
 	}
 	p->refs++;
-	evhttp_add_header(evhttp_request_get_output_headers(req), "Content-Type",
-			  "text/plain; version=0.0.4; charset=utf-8");
-	send_answer(req, p->code, body);
+	send_answer(req, p->code, types[which], body);
+}
+
+/* The page has a nonce of its own each time. */
+static void answer_status_page(struct evhttp_request *req)
+{
+	char nonce[STATUS_PAGE_NONCE], policy[STATUS_PAGE_POLICY];
+	autofree char *text = NULL;
+	size_t len = 0;
+	FILE *out = status_page_nonce(nonce) ? open_memstream(&text, &len) : NULL;
+	struct evbuffer *body = evbuffer_new();
+
+	if (out)
+		status_page_print(out, nonce);
+	if (!out || fclose(out) != 0 || !body || evbuffer_add(body, text, len) < 0) {
+		if (body)
+			evbuffer_free(body);
+		answer_words(req, HTTP_INTERNAL, "out of memory or random bytes");
+		return;
+	}
+	status_page_policy(nonce, policy);
+	evhttp_add_header(evhttp_request_get_output_headers(req), "Content-Security-Policy",
+			  policy);
+	send_answer(req, HTTP_OK, types[STATUS_PAGE], body);
+}
+
+static enum resource resource_of(struct evhttp_request *req)
+{
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
+	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+	enum resource which = METRICS;
+
+	while (which < UNKNOWN && (!path || strcmp(path, paths[which]) != 0))
+		which++;
+	return which;
+}
+
+static const char *host_of(struct evhttp_request *req)
+{
+	return evhttp_find_header(evhttp_request_get_input_headers(req), "Host");
 }
 
 static void on_http_request(struct evhttp_request *req, void *user)
 {
-	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
-	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+	enum resource which = resource_of(req);
 
-	if (!path || strcmp(path, "/metrics") != 0) {
-		answer_words(req, HTTP_NOTFOUND, "the metrics are at /metrics");
+	if (which == UNKNOWN) {
+		answer_words(req, HTTP_NOTFOUND,
+			     "the metrics are at /metrics, the status page at /");
 	} else if (evhttp_request_get_command(req) != EVHTTP_REQ_GET) {
 		evhttp_add_header(evhttp_request_get_output_headers(req), "Allow", "GET");
-		answer_words(req, HTTP_BADMETHOD, "/metrics can only be read: GET");
+		answer_words(req, HTTP_BADMETHOD, "this can only be read: GET");
+	} else if (which != METRICS && !status_page_host(host_of(req))) {
+		answer_words(req, HTTP_MISDIRECTED,
+			     "the status page is for readers of this host: open it as localhost");
+	} else if (which == STATUS_PAGE) {
+		answer_status_page(req);
 	} else {
-		answer_page(user, req);
+		answer_page(user, req, which);
 	}
 }
 
@@ -330,6 +416,7 @@ enum ctl_exit exporter_run(const struct exporter_conf *conf)
 	free_events(&x);
 	x.listen.fd = -1;
 	http_listen_close(&x.listen);
-	page_unref(x.page);
+	for (unsigned i = 0; i < RESOURCES; i++)
+		page_unref(x.pages[i]);
 	return e;
 }

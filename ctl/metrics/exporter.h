@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The HTTP server of ddpmetrics: GET /metrics asks the daemon and returns its metrics. */
+/* The HTTP server of ddpmetrics: it asks the daemon for /metrics and for the status page, /. */
 #ifndef CTL_EXPORTER_H
 #define CTL_EXPORTER_H
 

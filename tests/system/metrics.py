@@ -153,7 +153,7 @@ def check_user(before, after):
 
 
 def check_requests(where, _):
-    for path in ("/", "/metric", "/metrics/", "/../metrics", "/%00"):
+    for path in ("//", "/status", "/index.html", "/metric", "/metrics/", "/../metrics", "/%00"):
         assert get(where, path)[0] == 404, path
     for method in ("POST", "PUT", "DELETE", "HEAD", "OPTIONS", "FOO"):
         code, head, _ = get(where, method=method)
