@@ -13,10 +13,10 @@
 #include "daemon/objects/sessions/assoc_events.h"
 #include "daemon/objects/client/async.h"
 #include "daemon/objects/client/client.h"
-#include "daemon/objects/sessions/qp.h"
 #include "daemon/objects/memory/stags.h"
 #include "daemon/service/attach.h"
 #include "daemon/service/server.h"
+#include "daemon/stop.h"
 #include "daemon/turn.h"
 #include "util/addr.h"
 
@@ -35,13 +35,6 @@ static void keep_alive(struct timer *t)
 
 	sdnotify_alive();
 	timer_set(&d->worker.timers, t, d->worker.now_ms + d->watchdog_ms);
-}
-
-static void stop_now(struct timer *t)
-{
-	struct daemon *d = list_entry(t, struct daemon, stop_by);
-
-	event_loop_stop(d->worker.loop);
 }
 
 static int start_worker(struct daemon *d)
@@ -73,7 +66,6 @@ static int make_tables(struct daemon *d)
 
 	idtab_init(&d->clients, MAX_CLIENTS);
 	timer_init(&d->watchdog, keep_alive);
-	timer_init(&d->stop_by, stop_now);
 	if (!r)
 		r = stags_new(MAX_REGIONS, getrandom, &d->stags);
 	if (!r)
@@ -134,20 +126,6 @@ int daemon_run(struct daemon *d)
 
 /* ---- stop ---- */
 
-static void disconnect_all(struct daemon *d)
-{
-	uint32_t cpos = 0;
-	struct client *c;
-
-	while ((c = idtab_next(&d->clients, &cpos))) {
-		uint32_t pos = 0;
-		struct qp *qp;
-
-		while ((qp = idtab_next(&c->handles.qps, &pos)))
-			qp_stop(qp);
-	}
-}
-
 void daemon_stop(struct daemon *d)
 {
 	struct worker *w = &d->worker;
@@ -156,14 +134,11 @@ void daemon_stop(struct daemon *d)
 		event_loop_stop(w->loop);
 		return;
 	}
-	log_info("stopping: %u associations have %u ms to end in order", w->assocs.used,
-		 d->cfg.session.close_ms);
+	log_info("stopping: %u associations, operations have %u ms to finish", w->assocs.used,
+		 d->cfg.session.stop_ms);
 	sdnotify_stopping();
-	d->stopping = true;
-	timer_set(&w->timers, &d->stop_by, event_loop_now_ms(w->loop) + d->cfg.session.close_ms);
 	server_stop(d->server);
-	disconnect_all(d);
-	association_stop_all(w);
+	stop_begin(d);
 }
 
 static void free_assocs(struct worker *w)

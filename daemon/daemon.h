@@ -16,7 +16,8 @@ void daemon_report_status(const struct daemon *d, const char *more);
  * should be handled by then. Returns 0, or -errno. */
 int daemon_run(struct daemon *d);
 
-/* Begins the end: no new clients, sessions end in order, then daemon_run() returns. */
+/* Begins the end: no new clients, operations finish, sessions end (stop.h), then daemon_run()
+ * returns. */
 void daemon_stop(struct daemon *d);
 
 /* Frees everything, in the reverse order of start. */

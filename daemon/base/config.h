@@ -73,6 +73,7 @@ enum config_switch { CONFIG_ON, CONFIG_OFF };
 struct config_session {
 	uint32_t pending_max;
 	uint32_t answer_ms, close_ms;
+	uint32_t stop_ms;     /* how long operations may go on when the daemon is stopped */
 	uint32_t relisten_ms; /* how long a request waits for the next listener of its port */
 	uint32_t idle_ms;     /* how long an association without sessions is kept */
 	uint32_t connect_ms;  /* from MSG_CONNECT to the answer of the peer */

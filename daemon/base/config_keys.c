@@ -91,6 +91,8 @@ static const struct config_key keys[] = {
 	 .help = "time for a program to listen again on a port that it has closed"},
 	{"session", "close_ms", NUMBER(100, 600000, "5000"), AT(session.close_ms), NEW_ASSOCS,
 	 .help = "time for the peer to end its half of a session"},
+	{"session", "stop_ms", NUMBER(0, 600000, "2000"), AT(session.stop_ms), AT_ONCE,
+	 .help = "time for operations to finish when the daemon is stopped"},
 	{"session", "idle_ms", NUMBER(0, 600000, "2000"), AT(session.idle_ms), AT_ONCE,
 	 .help = "time before an association without sessions is shut down"},
 	{"session", "connect_ms", NUMBER(100, 600000, "10000"), AT(session.connect_ms), AT_ONCE,

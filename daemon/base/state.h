@@ -44,8 +44,13 @@ struct daemon {
 	uint64_t watchdog_ms; /* interval of the service manager's watchdog; 0: none */
 	struct timer watchdog;
 	struct timer accept_again; /* set while the server pauses */
-	struct timer stop_by;      /* sessions have until then to end in order */
 	bool stopping;
+	struct {
+		struct timer look; /* whether an operation still runs */
+		struct timer by;   /* then the event loop is stopped */
+		uint64_t work_until, moved;
+		unsigned quiet;
+	} stop;
 	bool draining;           /* no new session begins */
 	struct capture *capture; /* the one that runs: service/capture; or NULL */
 };

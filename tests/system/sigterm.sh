@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: SIGTERM and SIGINT end a daemon with status 0, and it removes its socket, also during a transfer; its
-# clients get an error.
+# clients and those of its peers get an error that says why. Operations in progress finish first.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping python3
@@ -23,7 +23,37 @@ eventually 10 gone "$(pid_of ping)" || fail 'ddping does not detect the end of i
 wait "$(pid_of ping)" && fail 'ddping exits with status 0'
 [ -s "$tmp/ping.log" ] || fail 'ddping prints nothing'
 
+grep -q 'ddpsctpd is stopping' "$tmp/ping.log" || fail 'ddping does not say why'
+
 # The other daemon ends the session, too.
 eventually 20 none_of b session qp || fail 'the peer keeps the session'
 stop b || fail "exit status $?"
 [ ! -e "$(socket_of b)" ] || fail 'the socket is still there'
+
+# Work that the stopped peer has not acknowledged: the daemon waits for it, and for the answer.
+daemon a "$(address 0)" 'session: {connect_ms: 60000, stop_ms: 60000}'
+daemon b "$(address 1)"
+eventually 10 more_listeners b 0 || fail "ddping -s does not listen at the next daemon"
+background ping "$ddping" --socket "$(socket_of a)" -i 1 -c 2 -W 60 "$(address 1)"
+first_round() { grep -q 'seq=1 ' "$tmp/ping.log"; }
+eventually 10 first_round || fail 'no round'
+kill -STOP "$(pid_of b)"
+waits() { ctl a -j assoc | grep -q '"unacked": *[1-9]'; }
+eventually 10 waits || fail 'nothing waits for the peer'
+kill -TERM "$(pid_of a)"
+is_stopping() { grep -q 'stopping: ' "$tmp/a.log"; }
+eventually 10 is_stopping || fail 'the daemon does not stop'
+kill -CONT "$(pid_of b)"
+eventually 20 gone "$(pid_of ping)" || fail 'ddping does not end'
+wait "$(pid_of ping)" || fail 'the round was not finished'
+eventually 20 gone "$(pid_of a)" || fail 'the daemon does not end after the last operation'
+wait "$(pid_of a)" || fail 'exit status'
+
+# The peer of a daemon that stops learns why.
+daemon a "$(address 0)"
+background ping "$ddping" --socket "$(socket_of a)" -i 0 -q "$(address 1)"
+eventually 10 has_session a || fail 'no session'
+stop b || fail "exit status $?"
+eventually 10 gone "$(pid_of ping)" || fail 'ddping does not detect the end of the peer'
+wait "$(pid_of ping)" && fail 'ddping exits with status 0'
+grep -q 'aborted the association: ddpsctpd is stopping' "$tmp/ping.log" || fail 'the peer does not know why'

@@ -329,6 +329,21 @@ int session_post_send(struct session *s, const struct ddp_mr *mr, uint64_t off, 
 	return r < 0 ? session_fail("post a send", r) : r;
 }
 
+/* The daemon has ended. An orderly end left an event with the reason, which a client reads. */
+static int daemon_ended(struct session *s)
+{
+	const char *what = "wait for completions";
+	struct ddp_cm_event *ev;
+
+	session_fail(what, -EPIPE);
+	if (!s->own_ctx || await_event(s, 0, &ev) != 0)
+		return -EPIPE;
+	if (ev->err)
+		event_fail("session", ev, NULL);
+	ddp_ack_cm_event(ev);
+	return -EPIPE;
+}
+
 int session_wait(struct session *s, int n, struct ddp_wc *wc, int timeout_ms)
 {
 	for (int left = timeout_ms;; left -= SLICE_MS) {
@@ -339,6 +354,8 @@ int session_wait(struct session *s, int n, struct ddp_wc *wc, int timeout_ms)
 		r = ddp_wait_cq(s->cq, n, wc, slice < 0 ? 0 : slice);
 		if (r > 0)
 			return r;
+		if (r == -EPIPE)
+			return daemon_ended(s);
 		if (r < 0 && r != -EINTR)
 			return session_fail("wait for completions", r);
 		if (tool_stopped())

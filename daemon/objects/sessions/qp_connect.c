@@ -36,6 +36,9 @@ static int check_connect(const struct qp *qp, const struct conn_params *params, 
 	if (qp->state != QP_IDLE)
 		return reply_refuse(rep, EISCONN, "queue pair %u: connect while it is %s", qp->num,
 				    qp_state_str(qp->state));
+	if (qp->client->daemon->stopping)
+		return reply_refuse(rep, ECONNREFUSED,
+				    "queue pair %u: connect: this daemon is stopping", qp->num);
 	if (qp->client->daemon->draining)
 		return reply_refuse(rep, ECONNREFUSED,
 				    "queue pair %u: connect: the administrator drains this daemon",

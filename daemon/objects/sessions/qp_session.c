@@ -154,11 +154,6 @@ void qp_terminate(struct qp *qp, const char *reason)
 	close_now(qp, reason);
 }
 
-void qp_stop(struct qp *qp)
-{
-	close_now(qp, "this daemon is stopping");
-}
-
 void qp_closed(struct qp *qp, const struct session_event *event)
 {
 	const struct session_event order = {.err = ECONNABORTED, .reason = qp->session.order};

@@ -36,11 +36,8 @@ void qp_cancel(struct qp *qp, int err, const char *reason);
  * follows if there was a session. */
 void qp_disconnect(struct qp *qp);
 
-/* Begins to end the session at once, because the daemon stops: requests in the send ring are
- * flushed. */
-void qp_stop(struct qp *qp);
-
-/* The same, by order of somebody else, whom the reason names: its program gets ECONNABORTED. reason
+/* Begins to end the session at once, by order of somebody else, whom the reason names: requests in
+ * the send ring are flushed, and its program gets ECONNABORTED. reason
  * stays the caller's and is static. */
 void qp_terminate(struct qp *qp, const char *reason);
 
