@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: ddperf measures several operations and sizes, queue pairs, both directions and runs, and says the same in
 # JSON, which is as its schema says, and in CSV. A server stays with its client for all tests, and with --once ends after
-# them. --plot draws by gnuplot, or says what is missing before it measures.
+# them. --plot draws by gnuplot, beside an earlier run if there is one, or says what is missing before it measures.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddperf python3
@@ -87,6 +87,8 @@ done <<WORDS
 -a -S 64 $b write bw
 -a -I $b write bw
 --plot $tmp/x.svg $b write bw
+-a --log $b write bw
+-a --compare $tmp/x.json $b write bw
 -j --csv $b write bw
 $b write,write bw
 $b write,jump bw
@@ -102,17 +104,46 @@ chmod +x "$tmp/path/gnuplot"
 PATH=$tmp/path:$PATH perf -a -c 2 --plot "$tmp/stand-in.svg" "$b" write,send rate >"$tmp/out" || fail "--plot: $(cat "$tmp/said")"
 [ "$(cat "$tmp/stand-in.svg")" = '<svg/>' ] || fail 'the drawing is not in the file'
 [ "$(grep -cE '^[0-9]+( [0-9.]+){3}$' "$tmp/script")" = 30 ] || fail "the script of gnuplot: $(cat "$tmp/script")"
+script_has() { grep -q -- "$1" "$tmp/script" || fail "the script of gnuplot lacks $1: $(cat "$tmp/script")"; }
+script_has "^set title .*ddperf rate.*$b by transport ${DDP_TRANSPORT:-[a-z]*}, 20[0-9-]* [0-9:]* UTC"
+script_has '^set yrange'
+# An earlier run beside it: its points, and its host, which cannot become a command.
+perf -j -a -c 2 "$b" write,send rate >"$tmp/earlier.json" || fail "JSON: $(cat "$tmp/said")"
+valid_tool ddperf-list="$tmp/earlier.json"
+python3 - "$tmp" <<'PYTHON' || fail 'the earlier run'
+import json, sys
+
+tests = json.load(open(f"{sys.argv[1]}/earlier.json"))
+for t in tests:
+    t["host"] = "it's\n!touch broken\n`touch broken`"
+json.dump(tests, open(f"{sys.argv[1]}/earlier.json", "w"))
+PYTHON
+PATH=$tmp/path:$PATH perf -a -c 2 --plot "$tmp/both.svg" --log --compare "$tmp/earlier.json" "$b" write,read rate >"$tmp/out" ||
+	fail "--compare: $(cat "$tmp/said")"
+[ "$(grep -cE '^[0-9]+( [0-9.]+){3}$' "$tmp/script")" = 60 ] || fail "the script of gnuplot: $(cat "$tmp/script")"
+script_has '^set logscale y'
+script_has "dashed: it''s?!touch broken??touch broken? by transport"
+[ "$(grep -c '^plot .*\$op0 .*\$earlier0 .* dashtype 2 .*\$op1 .*\$earlier2 ' "$tmp/script")" = 1 ] || fail "the lines: $(grep ^plot "$tmp/script")"
+! grep -q -e '^!' -e '[`]' "$tmp/script" || fail 'the name of a host is a command'
+for file in earlier.json all.csv none.json; do
+	perf -a -c 2 --plot "$tmp/no.svg" --compare "$tmp/$file" "$b" write bw >"$tmp/out" && fail "--compare $file"
+	grep -q -e '--compare .*another metric' -e '--compare .*cannot be read as JSON' "$tmp/said" || fail "--compare $file: $(cat "$tmp/said")"
+	[ ! -s "$tmp/out" ] && [ ! -e "$tmp/no.svg" ] || fail "ddperf measured with $file"
+done
 PATH=$tmp/none perf -a --plot "$tmp/no.svg" "$b" write bw >"$tmp/out" && fail '--plot without gnuplot'
 grep -q 'needs the program gnuplot, which is not installed' "$tmp/said" || fail "no gnuplot: $(cat "$tmp/said")"
 [ ! -s "$tmp/out" ] && [ ! -e "$tmp/no.svg" ] || fail 'ddperf measured without gnuplot'
 perf -a --plot "$tmp/none/no/x.svg" "$b" write bw >"$tmp/out" && fail '--plot into no folder'
 if command -v gnuplot >/dev/null; then
-	perf -a -c 2 -r 2 --plot "$tmp/real.svg" "$b" write,send lat >"$tmp/out" || fail "gnuplot: $(cat "$tmp/said")"
-	python3 - "$tmp/real.svg" <<'PYTHON' || fail 'the drawing'
+	perf -j -a -c 2 -r 2 "$b" send lat >"$tmp/lat-all.json" || fail "JSON: $(cat "$tmp/said")"
+	perf -a -c 2 -r 2 --log --compare "$tmp/lat-all.json" --plot "$tmp/real.svg" "$b" write,send lat >"$tmp/out" ||
+		fail "gnuplot: $(cat "$tmp/said")"
+	[ ! -s "$tmp/said" ] || fail "gnuplot says: $(cat "$tmp/said")"
+	python3 - "$tmp/real.svg" "$b" <<'PYTHON' || fail 'the drawing'
 import sys, xml.etree.ElementTree
 
 root = xml.etree.ElementTree.parse(sys.argv[1]).getroot()
 text = "".join(root.itertext())
-assert root.tag.endswith("svg") and "write" in text and "send" in text, text
+assert root.tag.endswith("svg") and "write" in text and "send, earlier" in text and sys.argv[2] in text, text
 PYTHON
 fi

@@ -42,6 +42,9 @@ static const struct option_row rows[] = {
 	OPTION_ROW_FLAG(json, "j", "json", "print a JSON object; for several tests an array"),
 	OPTION_ROW_FLAG(csv, NULL, "csv", "print a line of comma-separated values for each test"),
 	OPTION_ROW_STRING(plot, NULL, "plot", "FILE.svg", "with -a: plot the results with gnuplot"),
+	OPTION_ROW_FLAG(log, NULL, "log", "with --plot: a logarithmic vertical axis"),
+	OPTION_ROW_STRING(compare, NULL, "compare", "FILE.json",
+			  "with --plot: also draw this earlier output of -j -a"),
 	COMMAND_LINE_ROWS,
 };
 
@@ -128,6 +131,8 @@ static int check_options(const struct ddperf_opts *o)
 		wrong = "--all has sizes that are too large for --inline; name one with --size";
 	else if (o->plot && !o->all)
 		wrong = "--plot needs --all: a drawing has several sizes";
+	else if ((o->log || o->compare) && !o->plot)
+		wrong = "--log and --compare belong to --plot";
 	else if (o->json && o->csv)
 		wrong = "--json and --csv exclude each other";
 	if (wrong)

@@ -27,7 +27,9 @@ struct ddperf_opts {
 	double warm_up;       /* seconds */
 	uint32_t interval_ms; /* of bandwidth and rate samples */
 	const char *plot;     /* file, NULL: none */
+	const char *compare;  /* file with the JSON of an earlier run, NULL: none */
 	bool serve, inline_data, own_memory, json, csv, once;
+	bool log;  /* of the vertical axis of the plot */
 	bool all;  /* sizes */
 	bool both; /* directions */
 };

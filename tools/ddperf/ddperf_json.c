@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
+#include <time.h>
 
 #include "tools/common/json_out.h"
 #include "tools/ddperf/ddperf_report.h"
@@ -19,12 +20,24 @@ static void add_figure(struct json_out *j, const struct ddperf_figures *f, const
 		json_out_null(j, key);
 }
 
+/* "2026-11-26T15:00:00Z" */
+static void add_date(struct json_out *j)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char date[32];
+
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
+	json_out_str(j, "date", date);
+}
+
 static void add_head(struct json_out *j, const struct ddperf_run *run)
 {
 	const struct ddperf_opts *o = run->o;
 
 	json_out_str(j, "tool", "ddperf");
 	json_out_str(j, "version", PACKAGE_VERSION);
+	add_date(j);
 	json_out_str(j, "operation", ddperf_op_str(o->op));
 	json_out_str(j, "metric", ddperf_metric_str(o->metric));
 	json_out_str(j, "measured", ddperf_figures_meaning(o));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/common/message.h"
@@ -31,9 +32,14 @@ static bool is_in_path(const char *program)
 	return false;
 }
 
-int ddperf_plot_begin(struct ddperf_plot *p, const char *name)
+int ddperf_plot_begin(struct ddperf_plot *p, const struct ddperf_opts *o)
 {
-	*p = (struct ddperf_plot){.name = name, .out = -1};
+	int r;
+
+	*p = (struct ddperf_plot){.name = o->plot, .out = -1};
+	r = o->compare ? ddperf_earlier_read(&p->earlier, o->compare, o->metric) : 0;
+	if (r < 0)
+		return r;
 	if (!is_in_path("gnuplot")) {
 		message_error("--plot needs the program gnuplot, which is not installed; --csv has "
 			      "the same "
@@ -43,14 +49,17 @@ int ddperf_plot_begin(struct ddperf_plot *p, const char *name)
 	p->script = tmpfile();
 	if (!p->script)
 		return message_fail("--plot", -errno, NULL);
-	p->out = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return p->out < 0 ? message_fail(name, -errno, NULL) : 0;
+	p->out = open(p->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return p->out < 0 ? message_fail(p->name, -errno, NULL) : 0;
 }
 
 /* An operation's data is a block of its own. */
-int ddperf_plot_add(struct ddperf_plot *p, const struct ddperf_opts *o,
+int ddperf_plot_add(struct ddperf_plot *p, const struct ddperf_run *run,
 		    const struct samples_summary *runs)
 {
+	const struct ddperf_opts *o = run->o;
+
+	memcpy(p->transport, run->caps.transport, sizeof(p->transport));
 	if (!p->used[o->op]) {
 		if (p->used[p->op])
 			fputs("end\n", p->script);
@@ -62,26 +71,98 @@ int ddperf_plot_add(struct ddperf_plot *p, const struct ddperf_opts *o,
 	return ferror(p->script) ? -ENOMEM : 0;
 }
 
-static void write_plot(struct ddperf_plot *p, const struct ddperf_opts *o, const char *unit)
+/* A string of gnuplot, which cannot end it: names of hosts may have any byte. */
+static void write_quoted(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '\'')
+			putc('\'', out);
+		putc(c < 0x20 || c >= 0x7f || c == '`' || c == '\\' ? '?' : c, out);
+	}
+}
+
+/* Each operation of the earlier run as a block of its own. */
+static void write_earlier(struct ddperf_plot *p)
+{
+	for (unsigned op = 0; op < DDPERF_OPS; op++) {
+		fprintf(p->script, "$earlier%u << end\n", op);
+		for (unsigned i = 0; i < p->earlier.n; i++) {
+			const struct ddperf_point *at = &p->earlier.points[i];
+
+			if (at->op == op)
+				fprintf(p->script, "%u %.3f %.3f %.3f\n", at->size, at->median,
+					at->min, at->max);
+		}
+		fputs("end\n", p->script);
+	}
+}
+
+/* The test, host, transport and date, and the earlier run if there is one. */
+static void write_title(struct ddperf_plot *p, const struct ddperf_opts *o)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char date[32];
+
+	strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", gmtime_r(&now, &tm));
+	fprintf(p->script, "set title \"\".'ddperf %s, depth %u, %u queue pair%s%s'.\"\\n\".'",
+		ddperf_metric_str(o->metric), o->depth, o->qps, o->qps > 1 ? "s" : "",
+		o->both ? ", both directions" : "");
+	write_quoted(p->script, o->host);
+	fprintf(p->script, " by transport %.*s, %s, ddperf " PACKAGE_VERSION "'",
+		(int)sizeof(p->transport), p->transport, date);
+	if (p->earlier.n) {
+		fputs(".\"\\n\".'dashed: ", p->script);
+		write_quoted(p->script, p->earlier.about);
+		fputs("'", p->script);
+	}
+	fputs(" noenhanced\n", p->script);
+}
+
+static bool has_earlier(const struct ddperf_plot *p, unsigned op)
+{
+	for (unsigned i = 0; i < p->earlier.n; i++)
+		if (p->earlier.points[i].op == op)
+			return true;
+	return false;
+}
+
+/* A line for each operation, and a dashed one of the same color for its earlier run. */
+static void write_lines(struct ddperf_plot *p)
 {
 	const char *gap = "plot ";
 
-	fprintf(p->script,
-		"end\n"
-		"set terminal svg size 900,540 dynamic background rgb 'white'\n"
-		"set title 'ddperf %s, depth %u, %u queue pair%s%s'\n"
-		"set logscale x 2\nset format x '%%.0b%%B'\nset xlabel 'bytes of a message'\n"
-		"set yrange [0:*]\nset ylabel '%s'\nset grid\nset key left top\n",
-		ddperf_metric_str(o->metric), o->depth, o->qps, o->qps > 1 ? "s" : "",
-		o->both ? ", both directions" : "", unit);
 	for (unsigned i = 0; i < DDPERF_OPS; i++) {
-		if (!p->used[i])
+		if (p->used[i])
+			fprintf(p->script,
+				"%s$op%u using 1:2:3:4 with yerrorlines linetype %u title '%s'",
+				gap, i, i + 1, ddperf_op_str(i));
+		if (p->used[i])
+			gap = ", ";
+		if (!has_earlier(p, i))
 			continue;
-		fprintf(p->script, "%s$op%u using 1:2:3:4 with yerrorlines title '%s'", gap, i,
-			ddperf_op_str(i));
+		fprintf(p->script,
+			"%s$earlier%u using 1:2:3:4 with yerrorlines linetype %u dashtype 2 title "
+			"'%s, earlier'",
+			gap, i, i + 1, ddperf_op_str(i));
 		gap = ", ";
 	}
 	fputs("\n", p->script);
+}
+
+static void write_plot(struct ddperf_plot *p, const struct ddperf_opts *o, const char *unit)
+{
+	fputs("end\n", p->script);
+	write_earlier(p);
+	fputs("set terminal svg size 900,540 dynamic background rgb 'white'\n", p->script);
+	write_title(p, o);
+	fprintf(p->script,
+		"set logscale x 2\nset format x '%%.0b%%B'\nset xlabel 'bytes of a message'\n"
+		"%s\nset ylabel '%s'\nset grid\nset key left top\n",
+		o->log ? "set logscale y 10" : "set yrange [0:*]", unit);
+	write_lines(p);
 }
 
 /* Runs gnuplot from the script to the file. */

@@ -7,6 +7,7 @@
 
 #include "tools/common/samples.h"
 #include "tools/ddperf/ddperf.h"
+#include "tools/ddperf/ddperf_earlier.h"
 
 struct ddperf_plot {
 	const char *name;
@@ -14,14 +15,17 @@ struct ddperf_plot {
 	int out;      /* the SVG */
 	bool used[DDPERF_OPS];
 	enum ddperf_op op; /* whose data is being written */
+	char transport[sizeof(((struct ddp_caps *)NULL)->transport)];
+	struct ddperf_earlier earlier; /* of --compare */
 };
 
-/* Opens the file, and makes sure that gnuplot is there. 0, or a failure that was printed. */
-int ddperf_plot_begin(struct ddperf_plot *p, const char *name);
+/* Opens the files of the options, and makes sure that gnuplot is there. 0, or a failure that was
+ * printed. */
+int ddperf_plot_begin(struct ddperf_plot *p, const struct ddperf_opts *o);
 
 /* A point: the median of the runs, with their least and largest one. The points of an operation
  * follow each other. 0 or -ENOMEM. */
-int ddperf_plot_add(struct ddperf_plot *p, const struct ddperf_opts *o,
+int ddperf_plot_add(struct ddperf_plot *p, const struct ddperf_run *run,
 		    const struct samples_summary *runs);
 
 /* Draws if complete is set and there is a point; else removes the file. 0, or a failure that was

@@ -83,7 +83,7 @@ static void print_table_line(const struct ddperf_opts *o, const struct ddperf_re
 int ddperf_report_begin(struct ddperf_report *p, const struct ddperf_opts *o)
 {
 	*p = (struct ddperf_report){.o = o};
-	return o->plot ? ddperf_plot_begin(&p->plot, o->plot) : 0;
+	return o->plot ? ddperf_plot_begin(&p->plot, o) : 0;
 }
 
 /* The objects of several tests are one array. */
@@ -124,7 +124,7 @@ int ddperf_report_add(struct ddperf_report *p, const struct ddperf_run *run,
 	r = print_test(p, run, res, &f);
 	p->tests++;
 	if (r == 0 && p->o->plot)
-		r = ddperf_plot_add(&p->plot, run->o, &f.runs);
+		r = ddperf_plot_add(&p->plot, run, &f.runs);
 	return r;
 }
 
