@@ -4,8 +4,8 @@
  *
  * Locks are taken in this order: events or async, a CQ's lock, agent_lock, calls, the context's
  * lock. The lock of the agent follows a CQ's lock or that of a queue of a QP, and none follows it.
- * Otherwise the locks of queues and those of slabs and maps are never held together with another
- * one, except by ddp_reopen(), which holds both events and async.
+ * A queue's lock may be held before the context's. Otherwise the locks of queues and those of slabs
+ * and maps are never held together with another one.
  */
 #ifndef DDP_IMPL_H
 #define DDP_IMPL_H
@@ -60,6 +60,7 @@ struct ddp_ctx {
 
 	pthread_mutex_t lock; /* guards the rest, and `uses` and `events` of all objects */
 	unsigned uses;        /* PDs, CQs and ids */
+	unsigned reopened;    /* so many times */
 	struct list pds, mrs, mws, cqs;
 	struct idtab ids;  /* by cookie */
 	struct idtab srqs; /* by cookie, which is a number of its own */
@@ -174,7 +175,8 @@ struct queue {
 	uint32_t max_sge;
 	uint32_t qns;   /* receives: queue numbers 0 .. qns - 1 are valid */
 	bool tagged;    /* receives: DDP_QN_TAGGED is valid, too */
-	bool gone;      /* the daemon that made it has ended, and another one serves */
+	bool gone;      /* the daemon that made it has ended, and another one serves; the context's
+			   lock guards it */
 	char owner[16]; /* "QP 101", for sentences */
 };
 

@@ -148,10 +148,13 @@ int request_send(struct ddp_ctx *ctx, const struct request *r)
 {
 	const struct msg_shape *shape = msg_shape(r->op);
 	struct msg_hdr *hdr = r->req;
+	unsigned reopened;
 	int e = context_here(ctx, r->call);
 
-	if (e == 0)
-		e = check_object(r);
+	if (e)
+		return e;
+	reopened = context_uses(ctx, &ctx->reopened);
+	e = check_object(r);
 	if (e)
 		return e;
 	if (ctx->minor < shape->since)
@@ -160,6 +163,11 @@ int request_send(struct ddp_ctx *ctx, const struct request *r)
 	if (e)
 		return e;
 	pthread_mutex_lock(&ctx->calls);
+	if (reopened !=
+	    context_uses(ctx, &ctx->reopened)) { /* the handles are of the daemon before */
+		pthread_mutex_unlock(&ctx->calls);
+		return reason_former(r->call);
+	}
 	*hdr = (struct msg_hdr){.op = r->op, .seq = ++ctx->seq};
 	e = conn_send(ctx->fd, hdr, shape->len, &r->fd, shape->nfds);
 	if (e == 0 || e == CONN_E_CLOSED)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "client-lib/base/deadline.h"
@@ -13,7 +14,11 @@
 #include "client-lib/easy/easy_work.h"
 #include "util/limit_text.h"
 
-enum { MESSAGES = 64, MESSAGE_BYTES = 16384 };
+enum {
+	MESSAGES = 64,
+	MESSAGE_BYTES = 16384,
+	AGAIN_MS = 100, /* between two attempts to find a daemon, for event loops */
+};
 
 /* ---- begin and end ---- */
 
@@ -47,7 +52,7 @@ static struct ddp_easy *make_easy(struct easy_hub *hub, const struct easy_hello 
 	e->hub = hub;
 	e->mine = *mine;
 	e->end.bell = -1;
-	e->epoll = -1;
+	e->epoll = e->again = -1;
 	return e;
 }
 
@@ -80,7 +85,9 @@ static void close_epoll(struct ddp_easy *e)
 		close(e->epoll);
 	if (e->end.bell >= 0)
 		close(e->end.bell);
-	e->epoll = e->end.bell = -1;
+	if (e->again >= 0)
+		close(e->again);
+	e->epoll = e->end.bell = e->again = -1;
 }
 
 static void free_easy(struct ddp_easy *e)
@@ -258,6 +265,10 @@ int ddp_easy_connect(struct ddp_easy *e, const char *node, uint16_t port, int ti
 				      "ddp_easy_connect: the object is a listener or a connection");
 	if (!node)
 		return easy_error_set(&e->error, -EINVAL, "ddp_easy_connect: node is NULL");
+	r = easy_hub_reopen(e->hub, &e->end, deadline);
+	if (r < 0)
+		return easy_link_break(e, r, "%s", ddp_last_reason());
+	easy_memory_renew(e->hub, &e->mine);
 	r = request(e, node, port, timeout_ms);
 	if (r == 0)
 		r = await_server(e, deadline);
@@ -297,7 +308,8 @@ static int parse_address(struct ddp_easy *e, const char *address, struct sockadd
 	return 0;
 }
 
-/* One descriptor of two: events of the context, and those that another thread has taken. */
+/* One descriptor of three: events of the context, those that another thread has taken, and a timer.
+ */
 static int make_epoll(struct ddp_easy *e)
 {
 	struct epoll_event in = {.events = EPOLLIN};
@@ -305,8 +317,10 @@ static int make_epoll(struct ddp_easy *e)
 	int err;
 
 	e->end.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	e->again = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	e->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (e->end.bell >= 0 && e->epoll >= 0 &&
+	if (e->end.bell >= 0 && e->again >= 0 && e->epoll >= 0 &&
+	    epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->again, &in) == 0 &&
 	    epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->end.bell, &in) == 0 &&
 	    epoll_ctl(e->epoll, EPOLL_CTL_ADD, ddp_fd(e->hub->ctx), &in) == 0)
 		return 0;
@@ -375,6 +389,34 @@ static bool is_asked(const struct easy_end *end)
 	return end->requests;
 }
 
+static void arm_again(struct ddp_easy *listener, long ms)
+{
+	const struct itimerspec t = {.it_value.tv_nsec = ms * 1000000};
+
+	timerfd_settime(listener->again, 0, &t, NULL);
+}
+
+/* The daemon has ended. Listens at the next one; without one the timer makes the descriptor of
+ * event loops readable, instead of the old connection. */
+static int listen_again(struct ddp_easy *listener, uint64_t deadline)
+{
+	struct epoll_event in = {.events = EPOLLIN};
+	int fd = ddp_fd(listener->hub->ctx);
+	int r = easy_hub_reopen(listener->hub, &listener->end, deadline);
+
+	epoll_ctl(listener->epoll, EPOLL_CTL_DEL, fd, &in);
+	if (r < 0) {
+		arm_again(listener, AGAIN_MS);
+		return easy_error_set(&listener->error, -ETIMEDOUT,
+				      "ddp_easy_accept: the daemon has ended: %s",
+				      ddp_last_reason());
+	}
+	arm_again(listener, 0);
+	easy_memory_renew(listener->hub, &listener->mine);
+	epoll_ctl(listener->epoll, EPOLL_CTL_ADD, fd, &in);
+	return 0;
+}
+
 static int take_request(struct ddp_easy *listener, uint64_t deadline)
 {
 	struct easy_request asked;
@@ -384,6 +426,8 @@ static int take_request(struct ddp_easy *listener, uint64_t deadline)
 	if (r == -ETIMEDOUT)
 		return easy_error_set(&listener->error, r,
 				      "ddp_easy_accept: no connection request in time");
+	if (r == -EPIPE)
+		return listen_again(listener, deadline);
 	if (r < 0)
 		return easy_error_pass(&listener->error, r);
 	e = make_easy(easy_hub_use(listener->hub), &listener->mine);

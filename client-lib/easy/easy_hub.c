@@ -236,6 +236,30 @@ bool easy_hub_take_request(struct easy_hub *hub, struct easy_end *listener, stru
 	return request;
 }
 
+static void drop_requests(struct easy_hub *hub, struct easy_end *end)
+{
+	struct easy_request *request;
+
+	pthread_mutex_lock(&hub->lock);
+	while ((request = end->requests)) {
+		end->requests = request->next;
+		ddp_destroy_id(request->id);
+		free(request);
+	}
+	pthread_mutex_unlock(&hub->lock);
+}
+
+int easy_hub_reopen(struct easy_hub *hub, struct easy_end *end, uint64_t deadline)
+{
+	int r = ddp_reopen(hub->ctx, deadline_left(deadline));
+
+	if (r == -EISCONN)
+		return 0;
+	if (r == 0)
+		drop_requests(hub, end);
+	return r;
+}
+
 static bool never(const struct easy_end *end)
 {
 	(void)end;

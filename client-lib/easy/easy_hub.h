@@ -55,6 +55,11 @@ struct easy_hub *easy_hub_use(struct easy_hub *hub);
 bool easy_hub_leave(struct easy_hub *hub);
 void easy_hub_destroy(struct easy_hub *hub);
 
+/* After the end of the daemon: goes on with the next one, by ddp_reopen(), when there is one before
+ * the deadline. Requests of the listener end, if it is one, are dropped. Returns 0, also if the
+ * daemon has not ended; or the error of ddp_reopen(), with its reason. */
+int easy_hub_reopen(struct easy_hub *hub, struct easy_end *end, uint64_t deadline);
+
 /* Waits until holds(end), which is called under the lock. Returns 0, -ETIMEDOUT, or the error of
  * the context; none of them sets a sentence. */
 int easy_hub_wait(struct easy_hub *hub, const struct easy_end *end,

@@ -61,7 +61,8 @@ struct ddp_easy {
 
 	/* Of a listener. */
 	struct ddp_easy *pending; /* accepted, not established yet */
-	int epoll;                /* of both the context's descriptor and end.bell */
+	int epoll;                /* of the context's descriptor, end.bell and again */
+	int again;                /* a timer, while there is no daemon */
 };
 
 /* Makes the queues and slots of a connection whose end has an id. */

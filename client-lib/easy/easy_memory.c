@@ -132,6 +132,11 @@ int easy_memory_find(struct easy_hub *hub, struct easy_error *error, const void 
 	return region ? 0 : not_registered(error, addr, length);
 }
 
+static bool is_same_offer(const struct easy_hello *a, const struct easy_hello *b)
+{
+	return a->addr == b->addr && a->length == b->length && a->access == b->access;
+}
+
 /* The grant of exactly this, new or not. The lock is held, so that the region stays. */
 static int grant(struct easy_hub *hub, struct easy_region *region, const struct easy_hello *offer,
 		 struct easy_hello *ret)
@@ -140,8 +145,7 @@ static int grant(struct easy_hub *hub, struct easy_region *region, const struct 
 	int r;
 
 	for (g = region->grants; g; g = g->next)
-		if (g->offer.addr == offer->addr && g->offer.length == offer->length &&
-		    g->offer.access == offer->access)
+		if (is_same_offer(&g->offer, offer))
 			break;
 	if (!g) {
 		g = calloc(1, sizeof(*g));
@@ -186,4 +190,16 @@ int easy_memory_offer(struct easy_hub *hub, struct easy_error *error, void *addr
 	if (!region)
 		return not_registered(error, addr, length);
 	return r < 0 ? easy_error_pass(error, r) : 0;
+}
+
+void easy_memory_renew(struct easy_hub *hub, struct easy_hello *offer)
+{
+	pthread_mutex_lock(&hub->lock);
+	for (struct easy_region *region = hub->regions; region; region = region->next)
+		for (struct easy_grant *g = region->grants; g; g = g->next) {
+			g->offer.rkey = g->mw->rkey;
+			if (is_same_offer(&g->offer, offer))
+				offer->rkey = g->offer.rkey;
+		}
+	pthread_mutex_unlock(&hub->lock);
 }

@@ -22,4 +22,8 @@ int easy_memory_find(struct easy_hub *hub, struct easy_error *error, const void 
 int easy_memory_offer(struct easy_hub *hub, struct easy_error *error, void *addr, size_t length,
 		      unsigned access, struct easy_hello *ret);
 
+/* After easy_hub_reopen(): the rights that were granted have other keys. Sets that of the offer,
+ * which may have none. */
+void easy_memory_renew(struct easy_hub *hub, struct easy_hello *offer);
+
 #endif

@@ -22,39 +22,6 @@ enum {
 
 static const char call[] = "ddp_reopen";
 
-/* ---- the threads that use queues; events and async are locked, so no id begins ---- */
-
-static void end_queue(struct queue *q)
-{
-	pthread_mutex_lock(&q->lock);
-	q->gone = true;
-	pthread_mutex_unlock(&q->lock);
-}
-
-/* Posting and polling fail from now on, whether a daemon is found or not. */
-static void end_queues(struct ddp_ctx *ctx)
-{
-	struct ddp_srq *srq;
-	struct ddp_id *id;
-	uint32_t pos = 0;
-
-	list_foreach (it, &ctx->cqs) {
-		struct ddp_cq *cq = list_entry(it, struct ddp_cq, link);
-
-		pthread_mutex_lock(&cq->lock);
-		cq->hung_up = true;
-		pthread_mutex_unlock(&cq->lock);
-	}
-	while ((id = idtab_next(&ctx->ids, &pos)))
-		if (id->qp) {
-			end_queue(&id->qp->sq);
-			end_queue(&id->qp->rq);
-		}
-	pos = 0;
-	while ((srq = idtab_next(&ctx->srqs, &pos)))
-		end_queue(&srq->rq);
-}
-
 /* ---- making; the locks are held ---- */
 
 #define RENEW_ALL(head, type, fn, next)                                                            \
@@ -140,6 +107,7 @@ static void end_qp(struct ddp_ctx *ctx, struct ddp_qp *qp)
 		return;
 	qp_table_del(&ctx->qps, qp);
 	qp->handle = 0;
+	qp->sq.gone = qp->rq.gone = true;
 }
 
 static void take_ids(struct ddp_ctx *ctx)
@@ -171,8 +139,10 @@ static void take_objects(struct ddp_ctx *ctx)
 	list_foreach (it, &ctx->mws)
 		mw_take_renewed(list_entry(it, struct mw, link));
 	take_ids(ctx);
-	while ((srq = idtab_next(&ctx->srqs, &pos)))
+	while ((srq = idtab_next(&ctx->srqs, &pos))) {
 		srq->handle = 0;
+		srq->rq.gone = true;
+	}
 	list_foreach (it, &ctx->cqs)
 		list_entry(it, struct ddp_cq, link)->handle = 0;
 }
@@ -186,6 +156,7 @@ static int take_over(struct ddp_ctx *ctx, const struct ddp_ctx *next)
 	ctx->seq = next->seq;
 	ctx->minor = next->minor;
 	ctx->poll_us = next->poll_us;
+	ctx->reopened++;
 	take_objects(ctx);
 	return 0;
 }
@@ -205,6 +176,13 @@ static int attach(struct ddp_ctx *ctx, uint64_t deadline, struct ddp_ctx **ret)
 	}
 }
 
+static int check_ended(struct ddp_ctx *ctx)
+{
+	return context_alive(ctx, call)
+		       ? 0
+		       : reason_fail(-EISCONN, "%s: the daemon has not ended", call);
+}
+
 static int renew_and_take(struct ddp_ctx *ctx, struct ddp_ctx *next)
 {
 	int r;
@@ -212,27 +190,14 @@ static int renew_and_take(struct ddp_ctx *ctx, struct ddp_ctx *next)
 	pthread_mutex_lock(&ctx->agent_lock);
 	pthread_mutex_lock(&ctx->calls);
 	pthread_mutex_lock(&ctx->lock);
-	r = renew(ctx, next);
+	r = check_ended(ctx); /* another thread may have been faster */
+	if (r == 0)
+		r = renew(ctx, next);
 	if (r == 0)
 		r = take_over(ctx, next);
 	pthread_mutex_unlock(&ctx->lock);
 	pthread_mutex_unlock(&ctx->calls);
 	pthread_mutex_unlock(&ctx->agent_lock);
-	return r;
-}
-
-static int go_on(struct ddp_ctx *ctx, struct ddp_ctx *next)
-{
-	int r;
-
-	pthread_mutex_lock(&ctx->events);
-	pthread_mutex_lock(&ctx->async);
-	end_queues(ctx);
-	r = renew_and_take(ctx, next);
-	if (r == 0)
-		ctx->gone_reported = false;
-	pthread_mutex_unlock(&ctx->async);
-	pthread_mutex_unlock(&ctx->events);
 	return r;
 }
 
@@ -244,12 +209,18 @@ int ddp_reopen(struct ddp_ctx *ctx, int timeout_ms)
 
 	if (r)
 		return r;
-	if (context_alive(ctx, call) == 0)
-		return reason_fail(-EISCONN, "%s: the daemon has not ended", call);
+	r = check_ended(ctx);
+	if (r)
+		return r;
 	r = attach(ctx, deadline, &next);
 	if (r)
 		return r;
-	r = go_on(ctx, next);
+	r = renew_and_take(ctx, next);
 	open_free(next);
-	return r;
+	if (r)
+		return r;
+	pthread_mutex_lock(&ctx->async);
+	ctx->gone_reported = false;
+	pthread_mutex_unlock(&ctx->async);
+	return 0;
 }

@@ -48,12 +48,21 @@ static uint8_t ring_opcode(enum ddp_wr_opcode op)
 }
 
 /* 0 if there is room for one more entry. */
+/* Whether ddp_reopen() has found another daemon. */
+static bool is_former(struct queue *q)
+{
+	bool gone;
+
+	pthread_mutex_lock(&q->ctx->lock);
+	gone = q->gone;
+	pthread_mutex_unlock(&q->ctx->lock);
+	return gone;
+}
+
 static int check_ring_room(struct queue *q, const char *call)
 {
 	int room = ring_room(&q->ring, 1);
 
-	if (q->gone)
-		return reason_former(call);
 	if (room == RING_BROKEN)
 		return reason_fail(-EPROTO, "%s: the daemon's index of %s is out of range", call,
 				   q->owner);
@@ -61,6 +70,8 @@ static int check_ring_room(struct queue *q, const char *call)
 		return 0;
 	if (context_alive(q->ctx, call) < 0)
 		return -EPIPE;
+	if (is_former(q))
+		return reason_former(call);
 	return reason_fail(-ENOMEM, "%s: %s: all %u entries of the queue are in use", call,
 			   q->owner, q->ring.size);
 }

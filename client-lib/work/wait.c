@@ -128,6 +128,14 @@ static int drain_rings(struct ddp_cq *cq)
 	return rings == -EPIPE ? -EPIPE : 0;
 }
 
+/* Whether the daemon that made the queue has ended; ddp_reopen() may have found another one. */
+static bool is_hung_up(const struct ddp_cq *cq)
+{
+	struct pollfd p = {.fd = cq->bell}; /* POLLHUP needs no request */
+
+	return poll(&p, 1, 0) > 0;
+}
+
 /* Polls once. Returns like ddp_poll_cq(): -EPIPE if there is no completion and the daemon has
  * ended.
  */
@@ -142,7 +150,7 @@ static int poll_once(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 		cq->idle = 0;
 		return got;
 	}
-	if (++cq->idle % IDLE_POLLS == 0 && context_alive(cq->ctx, "ddp_poll_cq") < 0)
+	if (++cq->idle % IDLE_POLLS == 0 && is_hung_up(cq))
 		cq->hung_up = true;
 	if (!cq->hung_up)
 		return 0;

@@ -250,7 +250,7 @@ static bool report_up(struct llp_sctp *t, struct llp_sctp_conn *c)
 	c->base.user = owner;
 	if (owner)
 		return true;
-	t->base.ops->abort(&c->base, "not wanted");
+	t->base.ops->abort(&c->base, "ddpsctpd is stopping, or has no memory");
 	t->base.ops->conn_free(&c->base);
 	return false;
 }

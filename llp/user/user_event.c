@@ -60,7 +60,7 @@ static void on_incoming(struct user *t, const struct sctp_event *ev)
 	void *owner;
 
 	if (!c) {
-		sctp_assoc_abort(ev->assoc, "not wanted");
+		sctp_assoc_abort(ev->assoc, "ddpsctpd is stopping, or has no memory");
 		sctp_assoc_free(ev->assoc);
 		return;
 	}
@@ -74,7 +74,7 @@ static void on_incoming(struct user *t, const struct sctp_event *ev)
 		return;
 	c->sctp.base.user = owner;
 	if (!owner) {
-		llp_user_abort(&c->sctp.base, "not wanted");
+		llp_user_abort(&c->sctp.base, "ddpsctpd is stopping, or has no memory");
 		llp_user_conn_free(&c->sctp.base);
 	}
 }

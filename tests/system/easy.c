@@ -523,16 +523,65 @@ static void orphan(void)
 	ddp_easy_close(b, 0); /* it may not know yet */
 }
 
+enum { OFFERED = 100000 };
+
+/* Reads what the listener offers. A failure is that of a daemon which is restarted. */
+static void visit(struct ddp_easy *e)
+{
+	uint8_t *seen;
+
+	EASY(e, ddp_easy_alloc(e, OFFERED, (void **)&seen));
+	if (ddp_easy_connect(e, address_b, port, RIG_WAIT_MS) ||
+	    ddp_easy_read(e, 0, seen, OFFERED, -1))
+		return;
+	for (int i = 0; i < OFFERED; i++)
+		if (seen[i] != (uint8_t)(i * 7))
+			fail("byte %d is %u", i, seen[i]);
+	ddp_easy_send(e, "seen", 4, -1);
+}
+
+static void *visit_often(void *arg)
+{
+	for (;; ddp_easy_close(arg, 1000))
+		visit(arg = open_at(socket_a, 1, 8));
+	return arg;
+}
+
+/* Survives restarts of the daemon, with its memory. Each second time it waits as event loops do. */
+static void survive(void)
+{
+	struct ddp_easy *listener = listen_with(1, 8), *b;
+	pthread_t visitor;
+	uint8_t *offer;
+	char text[8];
+
+	EASY(listener, ddp_easy_alloc(listener, OFFERED, (void **)&offer));
+	for (int i = 0; i < OFFERED; i++)
+		offer[i] = (uint8_t)(i * 7);
+	EASY(listener, ddp_easy_offer(listener, offer, OFFERED, DDP_ACCESS_REMOTE_READ));
+	start(&visitor, visit_often, NULL);
+	for (int i = 0;; i++) {
+		int wait = i % 2 ? 0 : -1, r;
+
+		while ((r = ddp_easy_accept(listener, &b, wait)) == -ETIMEDOUT)
+			sleep_until(listener);
+		EASY(listener, r);
+		if (ddp_easy_recv(b, text, 8, -1) == 4)
+			ok("visited");
+		ddp_easy_close(b, 1000);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 5)
-		fail("usage: easy SOCKET-A SOCKET-B ADDRESS-B ADDRESS-NOBODY [orphan]");
+		fail("usage: easy SOCKET-A SOCKET-B ADDRESS-B ADDRESS-NOBODY [orphan|survive]");
 	socket_a = argv[1];
 	socket_b = argv[2];
 	address_b = argv[3];
 	nobody = argv[4];
 	if (argc > 5) {
-		orphan();
+		(strcmp(argv[5], "orphan") ? survive : orphan)();
 		return 0;
 	}
 	wrong();

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: the calls of ddp_easy.h do what ddp_easy(3) says, and leave nothing in the daemons.
+# Promise: the calls of ddp_easy.h do what ddp_easy(3) says, and leave nothing in the daemons. A listener survives
+# restarts of its daemon.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl
@@ -19,3 +20,18 @@ eventually 10 grep -qx 'ok waits' "$tmp/orphan.log" || fail 'no connection'
 stop a KILL
 wait "$(pid_of orphan)" || fail "easy without its daemon: exit status $?"
 stop b || fail "daemon b: exit status $?"
+
+daemon a "$(address 0)"
+daemon b "$b"
+background survivor timeout 300 "$bin/tests/system/easy" "$(socket_of a)" "$(socket_of b)" "$b" - survive
+visits() { grep -c '^ok visited' "$tmp/survivor.log"; }
+visited() { [ "$(visits)" -gt "$(($1 + 2))" ]; }
+eventually 10 visited 0 || fail 'no visit'
+for signal in TERM KILL; do
+	kill -$signal "$(pid_of b)"
+	eventually 15 gone "$(pid_of b)" || fail 'b does not end'
+	daemon b "$b"
+	before=$(visits)
+	eventually 20 visited "$before" || fail "no visit after SIG$signal"
+done
+! gone "$(pid_of survivor)" || fail 'the listener did not survive'

@@ -394,7 +394,7 @@ Test(user, an_association_that_the_listener_refuses_is_aborted, .init = begin_tw
 	acceptor.refuse = true;
 	rig_connect(t, "127.0.0.2", &rc);
 	rig_until(&rc.down, 1);
-	assert_reason(&rc, ECONNRESET, "not wanted");
+	assert_reason(&rc, ECONNRESET, "ddpsctpd is stopping");
 	cr_assert_eq(acceptor.incoming, 1);
 	cr_assert_eq(acceptor.down, 0);
 }

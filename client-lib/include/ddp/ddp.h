@@ -85,14 +85,13 @@ int ddp_close(struct ddp_ctx *ctx);
  * memory; lkey and rkey change. A region is valid, and tied to no QP; a type 1 window is bound as
  * before, a type 2 window is not; ddp_notify_mr() has ended; a listener has the same port. Other
  * objects can only be destroyed: QPs, CQs, SRQs and unanswered session requests. Their calls return
- * -EPIPE. Connection events that were not taken are lost. ddp_fd() and ddp_async_fd() return the
- * same numbers, but programs add them to epoll again.
+ * -EPIPE; posting does when the queue is full. Connection events that were not taken are lost.
+ * ddp_fd() and ddp_async_fd() return the same numbers, but programs add them to epoll again.
  *
- * timeout_ms: how long to wait for a daemon; 0: not; < 0: no limit. Meanwhile no other thread may
- * make, change or destroy objects of the context; threads that poll, wait, post and take events
- * may go on. -EISCONN: the daemon has not ended; errors of ddp_open(); those of the calls that made
- * the objects, such as -EADDRINUSE. After a failure nothing has changed, and the call may be
- * repeated.
+ * timeout_ms: how long to wait for a daemon; 0: not; < 0: no limit. Calls of other threads with the
+ * context may meanwhile fail with -EPIPE. -EISCONN: the daemon has not ended; errors of ddp_open();
+ * those of the calls that made the objects, such as -EADDRINUSE. After a failure nothing has
+ * changed, and the call may be repeated.
  */
 int ddp_reopen(struct ddp_ctx *ctx, int timeout_ms);
 

@@ -82,7 +82,8 @@ int ddp_easy_connect(struct ddp_easy *e, const char *node, uint16_t port, int ti
 int ddp_easy_listen(struct ddp_easy *e, const char *address, uint16_t port);
 
 /* Takes the next connection, which has the attributes of the listener. A failure does not change
- * the listener. */
+ * the listener. When the daemon ends, its connections end; the listener waits for the next daemon,
+ * as for a connection, and listens there, with its memory and its offer. */
 int ddp_easy_accept(struct ddp_easy *listener, struct ddp_easy **ret, int timeout_ms);
 
 /* ---- work ---- */
