@@ -177,7 +177,7 @@ static void end_source(struct client *c, int r)
 	if (r >= 0)
 		return;
 	c->failed = true;
-	if (ddpcp_flight_open(c->source.flight))
+	if (ddpcp_flight_open(c->source.flight) > 1) /* of one, the reason was printed */
 		message_error("%s: %u files were not confirmed", c->verb,
 			      ddpcp_flight_open(c->source.flight));
 	ddpcp_source_free(&c->source);
