@@ -45,8 +45,9 @@ enum { ANY = PRINT_MAX_FILTERS * 2 };
 static const struct command commands[] = {
 	{"monitor", NULL, "[KEY VALUE]...", 0, ANY, "", "events as they happen, one per line",
 	 monitor_run},
-	{"top", NULL, "", 0, 0, "",
-	 "the traffic of associations and queue pairs per second, until q is typed", top_run},
+	{"top", NULL, "[users] [sort ORDER]", 0, 3, "users sort",
+	 "the traffic of associations and queue pairs or users per second, until q is typed",
+	 top_run},
 	{"capture", NULL, "FILE [assoc ID | qp NUMBER] [snap BYTES]", 1, 5, "",
 	 "write packets of the transport user to a file for Wireshark, until ^C", capture_run},
 	{"doctor", NULL, "[HOST]", 0, 1, "", "check this host, or the path to HOST", doctor_run},

@@ -8,6 +8,7 @@
 #include "ctl/command/command.h"
 #include "ctl/command/explain.h"
 #include "ctl/command/object_values.h"
+#include "ctl/command/top_order.h"
 #include "ipc/local_protocol.h"
 #include "util/complete.h"
 
@@ -179,6 +180,13 @@ static void complete_capture(const struct words *w, unsigned i)
 	}
 }
 
+static void complete_top(const struct complete *c)
+{
+	bool order = !strcmp(c->operand[c->n - 1], "sort");
+
+	complete_list(c, order ? TOP_ORDER_WORDS : "users sort", NULL);
+}
+
 static void complete_command(const struct words *w, const struct command *cmd)
 {
 	unsigned from = cmd->verb ? 2 : 1, i = w->c.n - from;
@@ -191,6 +199,8 @@ static void complete_command(const struct words *w, const struct command *cmd)
 		complete_capture(w, i);
 	else if (i == 0 && !strcmp(cmd->word, "explain"))
 		complete_errors(&w->c);
+	else if (i > 0 && !strcmp(cmd->word, "top"))
+		complete_top(&w->c);
 	else if (i == 0 && *cmd->values)
 		complete_list(&w->c, cmd->values, NULL);
 	else

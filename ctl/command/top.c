@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ctl/command/top_order.h"
 #include "ctl/field/rates.h"
 #include "util/cleanup.h"
 
@@ -34,6 +35,8 @@ struct top {
 	double at;      /* of the last one */
 	unsigned rows;  /* of the terminal; 0: none */
 	int columns;
+	enum top_order order;
+	bool users; /* in place of the queue pairs */
 	int signals;
 	bool keys; /* stdin is a terminal */
 	struct termios saved;
@@ -48,21 +51,6 @@ static double clock_now(void)
 }
 
 /* ---- the samples ---- */
-
-static uint64_t traffic_of(const struct ctl_record *rec)
-{
-	if (rec->object == CTL_QP)
-		return rec->qp.tx_bytes + rec->qp.rx_bytes + rec->qp.tx_msgs + rec->qp.rx_msgs;
-	return rec->object == CTL_ASSOC ? rec->assoc.tx_segments + rec->assoc.rx_segments : 0;
-}
-
-/* The one with most traffic first. */
-static int busier(const void *a, const void *b)
-{
-	uint64_t x = traffic_of(a), y = traffic_of(b);
-
-	return (x < y) - (x > y);
-}
 
 /* Records with totals become records with rates. */
 static enum ctl_exit take_sample(struct top *t)
@@ -81,8 +69,7 @@ static enum ctl_exit take_sample(struct top *t)
 		if (e != CTL_EXIT_OK)
 			break;
 		rates_apply(p->obj, &p->now, &p->before, t->seconds);
-		if (p->now.n)
-			qsort(p->now.recs, p->now.n, sizeof(*p->now.recs), busier);
+		top_order_sort(&p->now, t->order);
 	}
 	return e;
 }
@@ -141,6 +128,18 @@ static void print_qp(FILE *f, const struct part *p, const struct ctl_record *rec
 		rate_text(rec->qp.tx_bytes, n[2]), rate_text(rec->qp.rx_bytes, n[3]));
 }
 
+/* Of all queue pairs of a user. */
+static void print_user(FILE *f, const struct part *p, const struct ctl_record *rec)
+{
+	const struct field *uid = field_find(p->obj, "uid");
+	char name[FIELD_TEXT], n[4][16];
+
+	field_note(uid, &rec->status, name);
+	fprintf(f, "%6u  %-16.16s %8u %6s %6s %9s %9s %9s %9s\n", rec->qp.uid, name, rec->qp.qp_num,
+		"", "", rate_text(rec->qp.tx_msgs, n[0]), rate_text(rec->qp.rx_msgs, n[1]),
+		rate_text(rec->qp.tx_bytes, n[2]), rate_text(rec->qp.rx_bytes, n[3]));
+}
+
 /* Prints as many as fit. */
 static void print_part(FILE *f, const struct part *p, size_t room,
 		       void (*print)(FILE *f, const struct part *p, const struct ctl_record *rec))
@@ -153,15 +152,40 @@ static void print_part(FILE *f, const struct part *p, size_t room,
 		fprintf(f, "        and %zu more\n", p->now.n - n);
 }
 
+static void print_users(FILE *f, const struct top *t, size_t room)
+{
+	struct part users = {.obj = t->parts[QP].obj};
+
+	fprintf(f, "\n%6s  %-16s %8s %6s %6s %9s %9s %9s %9s\n", "UID", "USER", "QPS", "", "",
+		"TX_MSG/S", "RX_MSG/S", "TX_B/S", "RX_B/S");
+	if (!top_order_by_user(&t->parts[QP].now, t->order, &users.now))
+		return;
+	print_part(f, &users, room, print_user);
+	free(users.now.recs);
+}
+
+/* The keys that can be typed. */
+static void print_keys(FILE *f, const struct top *t)
+{
+	fprintf(f, "by %s; s: by %s, u: %s, q: end\n", top_order_name(t->order),
+		top_order_name((t->order + 1) % TOP_ORDERS), t->users ? "queue pairs" : "users");
+}
+
 static void print_tables(FILE *f, const struct top *t)
 {
-	/* Two lines of status, three headings and gaps each, two lines "and more". */
-	size_t room = t->rows > 16 ? (t->rows - 10) / 2 : t->rows ? 3 : SIZE_MAX;
+	/* Three lines of status, three headings and gaps each, two lines "and more". */
+	size_t room = t->rows > 17 ? (t->rows - 11) / 2 : t->rows ? 3 : SIZE_MAX;
 
 	print_status(f, &t->parts[STATUS], t->seconds);
+	if (t->rows)
+		print_keys(f, t);
 	fprintf(f, "\n%6s  %-28s %-12s %9s %9s %8s %9s %9s\n", "ASSOC", "REMOTE", "STATE",
 		"SRTT_US", "CWND", "SESSIONS", "TX_SEG/S", "RX_SEG/S");
 	print_part(f, &t->parts[ASSOC], room, print_assoc);
+	if (t->users) {
+		print_users(f, t, room);
+		return;
+	}
 	fprintf(f, "\n%6s  %-16s %8s %6s %6s %9s %9s %9s %9s\n", "QP", "PROGRAM", "PID", "ASSOC",
 		"STREAM", "TX_MSG/S", "RX_MSG/S", "TX_B/S", "RX_B/S");
 	print_part(f, &t->parts[QP], room, print_qp);
@@ -270,16 +294,28 @@ static void end_keys(struct top *t)
 	cleanup_close(&t->signals);
 }
 
-/* True after a key that ends the program, or if the terminal is gone. */
-static bool key_ends(void)
+/* True after a key that ends the program, or if the terminal is gone. The others show at once. */
+static bool key_ends(struct top *t)
 {
 	char key = 0;
 
-	return read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q';
+	if (read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q')
+		return true;
+	if (key == 'u')
+		t->users = !t->users;
+	if (key == 's')
+		t->order = (t->order + 1) % TOP_ORDERS;
+	if ((key == 'u' || key == 's') && t->rows) {
+		top_order_sort(&t->parts[ASSOC].now, t->order);
+		top_order_sort(&t->parts[QP].now, t->order);
+		print_screen(t);
+		fflush(stdout);
+	}
+	return false;
 }
 
 /* Waits until the next sample. False: the user ends the program. */
-static bool wait_for_next(const struct top *t)
+static bool wait_for_next(struct top *t)
 {
 	double every = t->c->opts.every > 0 ? t->c->opts.every : 1, end = t->at + every;
 	struct pollfd p[2] = {{.fd = t->signals, .events = POLLIN},
@@ -292,7 +328,7 @@ static bool wait_for_next(const struct top *t)
 			return true;
 		if (poll(p, 2, (int)(left * 1000) + 1) < 0 && errno != EINTR)
 			return false;
-		if (p[0].revents || (p[1].revents && key_ends()))
+		if (p[0].revents || (p[1].revents && key_ends(t)))
 			return false;
 	}
 }
@@ -316,13 +352,33 @@ static enum ctl_exit repeat_samples(struct top *t)
 	return e;
 }
 
+/* [users] [sort ORDER] */
+static enum ctl_exit parse_words(struct top *t, int n, char **args)
+{
+	for (int i = 0; i < n; i++) {
+		if (!strcmp(args[i], "users")) {
+			t->users = true;
+		} else if (!strcmp(args[i], "sort") && i + 1 < n) {
+			if (!top_order_parse(args[++i], &t->order)) {
+				query_error("top: '%s' is not one of: " TOP_ORDER_WORDS, args[i]);
+				return args_hint();
+			}
+		} else {
+			query_error("top: '%s' is not users or sort ORDER", args[i]);
+			return args_hint();
+		}
+	}
+	return CTL_EXIT_OK;
+}
+
 enum ctl_exit top_run(struct ddpctl *c, int n, char **args)
 {
 	struct top t = {.c = c, .at = clock_now()};
 	enum ctl_exit e;
 
-	(void)n;
-	(void)args;
+	e = parse_words(&t, n, args);
+	if (e != CTL_EXIT_OK)
+		return e;
 	for (unsigned i = 0; i < PARTS; i++)
 		t.parts[i].obj = args_object(names[i]);
 	begin_keys(&t);

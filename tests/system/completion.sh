@@ -68,6 +68,8 @@ ddpcp |put get serve
 ddpsctpd --verb|--verbose
 ddpsctpd --config $tmp/folder/fi|$tmp/folder/file-1
 ddpmetrics --lis|--listen
+ddpctl top |users sort
+ddpctl top users sort |bytes received
 ddpctl limit set limits.m|limits.mrs limits.mr_bytes
 ddpverbs -|-d -i
 ddpverbs ddpc|ddpctl ddpcp

@@ -150,6 +150,10 @@ valid "${kinds[@]}" error-list="$tmp/error.json"
 background top "$ddpctl" --socket "$(socket_of a)" -w 0.1 top
 eventually 10 grep -q 'ddping' "$tmp/top.log" || fail 'top shows no program'
 kill -INT "$(pid_of top)"
+ctl a -w 0.1 -c 1 top users sort bytes >"$tmp/users.log" || fail 'top users'
+grep -qE "^ *$(id -u)  $(id -un) +[1-9]" "$tmp/users.log" || fail "top users: $(cat "$tmp/users.log")"
+ctl a -c 1 top sort size 2>"$tmp/users.log" && fail 'top takes an unknown order'
+grep -q "'size' is not one of: traffic messages" "$tmp/users.log" || fail "top sort size: $(cat "$tmp/users.log")"
 eventually 10 gone "$(pid_of top)" || fail 'top goes on after SIGINT'
 timeout 60 python3 "$top_srcdir/tests/system/terminal.py" "$ddpctl" "$(socket_of a)" || fail 'top on a small terminal'
 kill -INT "$(pid_of ping)"

@@ -22,6 +22,10 @@ def main() -> None:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         os.execv(sys.argv[1], [sys.argv[1], "--socket", sys.argv[2], "-w", "0.1", "top"])
     shown = b""
+    for key, words in ((b"", b"by traffic;"), (b"u", b"u: queue pairs"), (b"s", b"by messages;"), (b"u", b"u: users")):
+        os.write(terminal, key)
+        while words not in shown.split(CLEAR)[-1]:
+            shown += os.read(terminal, 65536)
     while shown.count(CLEAR) <= SCREENS:
         shown += os.read(terminal, 65536)
     os.write(terminal, b"q")
