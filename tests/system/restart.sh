@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: servers of ddping, ddperf and ddpcp survive restarts of both daemons, in order and by SIGKILL. Each call of a
-# client meanwhile ends with success or with a reason, and no byte is wrong. DDP_RESTARTS: how many, 10 by default.
+# client meanwhile ends with success or with a reason, and no byte is wrong. A copy goes on where it was. DDP_RESTARTS:
+# how many, 10 by default.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping ddperf ddpcp
@@ -36,7 +37,7 @@ good() { [ "$(grep -c '^good' "$tmp/$1.calls")" -gt "$2" ]; }
 # copy N: a file of random bytes there; the copy that succeeds has them.
 copy() {
 	head -c $size /dev/urandom >"$tmp/from.$1"
-	call copy "$ddpcp" put --socket "$(socket_of a)" -q "$tmp/from.$1" "$there:to.$1"
+	call copy "$ddpcp" put --retry 0 --socket "$(socket_of a)" -q "$tmp/from.$1" "$there:to.$1"
 	[ "$(tail -n 1 "$tmp/copy.calls")" != good ] || cmp "$tmp/from.$1" "$tmp/root/to.$1" || echo wrong >>"$tmp/copy.calls"
 	rm -f "$tmp/from.$1" "$tmp/root/to.$1"
 }
@@ -62,6 +63,19 @@ again() {
 	cp "$tmp/$1.log" "$tmp/$1.before"
 	daemon "$1" "$2" "$quick"
 }
+
+# A copy whose daemon is killed, and then that of its server, goes on.
+head -c 200000000 /dev/urandom >"$tmp/long"
+background long "$ddpcp" put --retry 600 --socket "$(socket_of a)" "$tmp/long" "$there:long"
+has_part() { [ -n "$(find "$tmp/root" -name '.ddpcp-long*' -size +1M)" ]; }
+eventually 10 has_part || fail 'no part of the file'
+again a "$here" KILL
+again b "$there" KILL
+eventually 60 gone "$(pid_of long)" || fail 'the copy does not end'
+wait "$(pid_of long)" || fail 'the copy failed'
+cmp "$tmp/long" "$tmp/root/long" || fail 'the copy is wrong'
+grep -q 'trying again' "$tmp/long.log" || fail 'the copy was not interrupted'
+rm "$tmp/long" "$tmp/root/long"
 
 for c in ping measure copy; do : >"$tmp/$c.calls"; done
 background pings pings

@@ -26,12 +26,14 @@ static const struct option_row rows[] = {
 	OPTION_ROW_FLAG(no_sync, NULL, "no-sync", "do not wait until files are on the disk"),
 	OPTION_ROW_NUM(port, "P", "port", "PORT", "a port", 1, UINT16_MAX,
 		       "SCTP port of the server"),
+	OPTION_ROW_NUM(retry, NULL, "retry", "SECONDS", "a number of seconds", 0, 3600,
+		       "get and put: go on when the session was lost, if there is another in time"),
 	OPTION_ROW_FLAG(verbose, "v", "verbose", "print a line for each file"),
 	OPTION_ROW_FLAG(quiet, "q", "quiet", "print only errors"),
 	COMMAND_LINE_ROWS,
 };
 
-static const struct ddpcp_opts defaults = {.port = DDPCP_PORT};
+static const struct ddpcp_opts defaults = {.port = DDPCP_PORT, .retry = 10};
 
 static void complete_copy(const struct complete *c)
 {

@@ -11,6 +11,7 @@ struct ddpcp_opts {
 	const char *bind;   /* local addresses, or NULL: see session_target, server_conf */
 	const char *root;   /* serve */
 	uint16_t port;
+	uint32_t retry;    /* seconds to try to get a lost session back */
 	bool read_only;    /* serve: no put */
 	bool tree;         /* directories, too */
 	bool preserve;     /* exact modes, and times */

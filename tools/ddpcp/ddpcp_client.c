@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,12 @@
 #include "tools/ddpcp/ddpcp_offer.h"
 #include "tools/ddpcp/ddpcp_source.h"
 #include "tools/ddpcp/ddpcp_tally.h"
+
+enum {
+	PAUSE_MS = 200, /* before the first attempt to get a lost session back; doubled up to ... */
+	LONGEST_PAUSE_MS = 2000,
+	LOST_MAX = 100, /* sessions of one copy */
+};
 
 struct client {
 	const struct ddpcp_opts *o;
@@ -38,6 +45,12 @@ struct client {
 	struct ddpcp_xfer last; /* a file that was copied, and its name */
 	char last_name[PATH_MAX];
 	bool failed;
+	bool once; /* a pipe cannot be copied again */
+	bool lost; /* the session ended, for no reason of the copy */
+	bool came; /* this attempt had a session */
+	uint64_t lost_at;
+	int pause_ms;
+	unsigned losses;
 };
 
 /* Clears the progress line first; the next step redraws it. */
@@ -77,6 +90,7 @@ static int ensure_session(struct client *c)
 		r = session_connect(&c->s, &target);
 	if (r == 0 && level)
 		c->link.level = ddpcp_hello_level(c->s.reply, c->s.reply_len);
+	c->came |= r == 0;
 	c->reached |= r == 0;
 	return r;
 }
@@ -171,12 +185,45 @@ static int report_file(void *arg, const char *name, enum ddpcp_status status, co
 	return 0;
 }
 
+/* Whether a daemon, the server or the network has ended the session; or nothing answers since then.
+ */
+static bool is_lost(const struct client *c, int r)
+{
+	if (!c->reached || r == -EREMOTEIO || r == -EPROTO || r == -EINTR)
+		return false;
+	return r == -EPIPE || c->link.over || !atomic_load(&c->s.up);
+}
+
+/* Whether to copy again, after a pause. Parts of files are used by then, and with -p or -a files
+ * that are there already. */
+static bool try_again(struct client *c)
+{
+	uint64_t now = clock_now_ns();
+
+	if (!c->lost || c->once || tool_stopped())
+		return false;
+	if (c->came) {
+		c->lost_at = now;
+		c->pause_ms = PAUSE_MS;
+		c->losses++;
+	}
+	if (now - c->lost_at >= c->o->retry * UINT64_C(1000000000) || c->losses > LOST_MAX)
+		return false;
+	message_note("%s: the session was lost: trying again", c->verb);
+	poll(NULL, 0, c->pause_ms);
+	c->pause_ms = c->pause_ms * 2 < LONGEST_PAUSE_MS ? c->pause_ms * 2 : LONGEST_PAUSE_MS;
+	c->failed = c->lost = c->came = false;
+	c->tally = (struct ddpcp_tally){0};
+	return true;
+}
+
 /* Ends a source after a failure of its session; the next one makes a new session. */
 static void end_source(struct client *c, int r)
 {
 	if (r >= 0)
 		return;
 	c->failed = true;
+	c->lost |= is_lost(c, r);
 	if (ddpcp_flight_open(c->source.flight) > 1) /* of one, the reason was printed */
 		message_error("%s: %u files were not confirmed", c->verb,
 			      ddpcp_flight_open(c->source.flight));
@@ -246,6 +293,27 @@ static int put_one(struct client *c, bool from_stdin)
 	return r;
 }
 
+/* All files over one session. An exit status. */
+static int put_all(struct client *c, unsigned n, char **files, const char *remote, const char *name)
+{
+	int status = TOOL_OK;
+
+	for (unsigned i = 0; i < n && status == TOOL_OK && !tool_stopped(); i++) {
+		bool from_stdin = !strcmp(files[i], "-");
+
+		if (from_stdin && (n > 1 || !*name))
+			return message_usage("standard input needs a remote name: put - HOST:NAME");
+		c->once |= from_stdin;
+		status = name_there(c, remote, name, files[i], n > 1);
+		c->shown = files[i];
+		if (status == TOOL_OK && put_one(c, from_stdin) < 0 && (!c->reached || c->lost))
+			break; /* the other files would fail, too */
+	}
+	if (c->connected)
+		end_source(c, ddpcp_source_end(&c->source));
+	return status;
+}
+
 int ddpcp_put(const struct ddpcp_opts *o, unsigned n, char **files, const char *remote)
 {
 	struct client c = {
@@ -258,25 +326,16 @@ int ddpcp_put(const struct ddpcp_opts *o, unsigned n, char **files, const char *
 		.source = {.flags = flags_of(o), .follow = true, .notify = report_file},
 	};
 	const char *name;
-	int status = TOOL_OK;
+	int status;
 
 	c.source.link = &c.link;
 	c.source.progress = &c.progress;
 	c.source.arg = &c;
 	if (ddpcp_name_split(remote, c.host, sizeof(c.host), &name) < 0)
 		return message_usage("'%s' is not HOST:NAME", remote);
-	for (unsigned i = 0; i < n && status == TOOL_OK && !tool_stopped(); i++) {
-		bool from_stdin = !strcmp(files[i], "-");
-
-		if (from_stdin && (n > 1 || !*name))
-			return message_usage("standard input needs a remote name: put - HOST:NAME");
-		status = name_there(&c, remote, name, files[i], n > 1);
-		c.shown = files[i];
-		if (status == TOOL_OK && put_one(&c, from_stdin) < 0 && !c.reached)
-			break; /* the other files would fail, too */
-	}
-	if (c.connected)
-		end_source(&c, ddpcp_source_end(&c.source));
+	do
+		status = put_all(&c, n, files, remote, name);
+	while (status == TOOL_OK && try_again(&c));
 	ddpcp_source_free(&c.source);
 	disconnect(&c);
 	say_all(&c);
@@ -470,6 +529,20 @@ static int get_one(struct client *c, const char *file, uint32_t mask)
 	return r;
 }
 
+/* All files, over one session for each host. An exit status. */
+static int get_all(struct client *c, unsigned n, char **remotes, const char *file, uint32_t mask)
+{
+	int status = TOOL_OK;
+
+	for (unsigned i = 0; i < n && status == TOOL_OK && !tool_stopped(); i++) {
+		status = set_remote(c, remotes[i]);
+		c->shown = remotes[i];
+		if (status == TOOL_OK && get_one(c, file, mask) < 0 && (!c->reached || c->lost))
+			break;
+	}
+	return status;
+}
+
 int ddpcp_get(const struct ddpcp_opts *o, unsigned n, char **remotes, const char *file)
 {
 	bool to_stdout = !strcmp(file, "-");
@@ -477,11 +550,12 @@ int ddpcp_get(const struct ddpcp_opts *o, unsigned n, char **remotes, const char
 		.o = o,
 		.verb = "get",
 		.out = to_stdout ? stderr : stdout,
+		.once = to_stdout,
 		.level = to_stdout ? 0 : DDPCP_LEVEL, /* a pipe takes no data out of order */
 		.began = clock_now_ns(),
 	};
 	uint32_t mask = umask(0);
-	int status = TOOL_OK;
+	int status;
 	struct stat st;
 
 	umask(mask);
@@ -490,12 +564,9 @@ int ddpcp_get(const struct ddpcp_opts *o, unsigned n, char **remotes, const char
 		return message_usage("only one file can be copied to standard output");
 	if (n > 1 && (stat(file, &st) < 0 || !S_ISDIR(st.st_mode)))
 		return message_usage("'%s' is not a directory: several files need one", file);
-	for (unsigned i = 0; i < n && status == TOOL_OK && !tool_stopped(); i++) {
-		status = set_remote(&c, remotes[i]);
-		c.shown = remotes[i];
-		if (status == TOOL_OK && get_one(&c, file, mask) < 0 && !c.reached)
-			break;
-	}
+	do
+		status = get_all(&c, n, remotes, file, mask);
+	while (status == TOOL_OK && try_again(&c));
 	disconnect(&c);
 	say_all(&c);
 	return status != TOOL_OK ? status : c.failed ? TOOL_FAILED : TOOL_OK;
