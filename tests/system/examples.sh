@@ -40,6 +40,19 @@ wait "$(pid_of easy)" || fail "easy as a server: exit status $?"
 grep -qx 'The server has: Hello from the server' "$tmp/easy_client.log" || fail 'easy: another text'
 grep -qx 'changed: Hello from the client' "$tmp/easy.log" || fail 'easy as a server: another text'
 
+# The example of ddpclient(7), made of the text of the page. The library of a build with a sanitizer needs a program of such a build.
+if [ "$DDP_SANITIZERS" = none ] && command -v "${CC:-cc}" >/dev/null && [ -e "$bin/.libs/libddpclient.so" ]; then
+	for program in client server; do
+		"$top_srcdir/scripts/check-blocks" -p ddpclient-$program "$top_srcdir" >"$tmp/$program.c" || fail "the blocks of $program"
+		${CC:-cc} -I "$top_srcdir/client-lib/include" -o "$tmp/$program" "$tmp/$program.c" -L "$bin/.libs" -lddpclient \
+			-Wl,-rpath,"$bin/.libs" >"$tmp/cc.log" 2>&1 || fail "ddpclient(7): $program does not compile"
+	done
+	DDP_SOCKET=$(socket_of b) server page b "$tmp/server"
+	DDP_SOCKET=$(socket_of a) timeout 120 "$tmp/client" "$b" >"$tmp/page_client.log" 2>&1 || fail "ddpclient(7): exit status $?"
+	grep -qx 'Written by the server.' "$tmp/page_client.log" || fail 'ddpclient(7): another text'
+	stop page
+fi
+
 for client in atomic_counter easy hello_client own_memory tiny_client; do
 	DDP_SOCKET=$(socket_of a) timeout 120 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1
 	[ $? -eq 1 ] || fail "$client without a server"
