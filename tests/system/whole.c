@@ -36,6 +36,7 @@ static const struct {
 	{"the end of senders that wait", whole_late_waiting_end},
 	{"refused options", whole_late_refused},
 	{"late receives of a shared queue", whole_late_srq},
+	{"late receives of a shared queue, and other work", whole_late_srq_other},
 	{"a receive with a wrong key", whole_late_key},
 	{"receives after the peer's end", whole_keep},
 	{"placing in order", whole_in_order},

@@ -47,6 +47,7 @@ void whole_late_credits(struct whole *w);
 void whole_late_waiting_end(struct whole *w);
 void whole_late_refused(struct whole *w);
 void whole_late_srq(struct whole *w);
+void whole_late_srq_other(struct whole *w);
 void whole_late_key(struct whole *w);
 void whole_keep(struct whole *w);
 void whole_in_order(struct whole *w);

@@ -261,6 +261,37 @@ void whole_late_srq(struct whole *w)
 	MUST(ddp_destroy_srq(srq));
 }
 
+/* Work of a session without a waiting message does not hide that another one's waits. */
+void whole_late_srq_other(struct whole *w)
+{
+	const struct ddp_send_wr send = {.opcode = DDP_WR_SEND};
+	struct ddp_sge sge = end_sge(&w->b, 0, SLOT);
+	struct ddp_recv_wr wr = {.wr_id = 77, .sg_list = &sge, .num_sge = 1};
+	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
+	struct how how = {0};
+	struct session s[2];
+	struct ddp_srq *srq;
+
+	attr.max_wr = MESSAGES;
+	attr.hold_bytes = HOLD;
+	attr.hold_ms = LONG_MS;
+	MUST(ddp_create_srq(w->b.pd, &attr, &srq));
+	how.init[1].srq = srq;
+	for (int i = 0; i < 2; i++)
+		session_open(&s[i], &w->a, &w->b, w->address, &how);
+	send_all(&s[1], 1);
+	session_recv(&s[0], 0, RIG_HALF, SLOT);
+	session_send(&s[0], 1, send, RIG_HALF, SLOT);
+	end_done(&w->b, DDP_WC_SEND, DDP_WC_SUCCESS);
+	end_done(&w->a, DDP_WC_RECV, DDP_WC_SUCCESS);
+	MUST(ddp_post_srq_recv(srq, &wr, NULL));
+	is("a shared receive after other work", end_done(&w->b, DDP_WC_RECV, DDP_WC_SUCCESS).wr_id,
+	   77);
+	session_close(&s[0], 0);
+	session_close(&s[1], 1);
+	MUST(ddp_destroy_srq(srq));
+}
+
 /* A receive with a wrong key is the error that both completion and event name. */
 void whole_late_key(struct whole *w)
 {

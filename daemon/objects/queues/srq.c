@@ -210,6 +210,21 @@ void srq_done(struct srq *s, uint32_t n)
 	s->held -= n;
 }
 
+void srq_wait(struct srq *s, bool *waits)
+{
+	s->waiting += !*waits;
+	*waits = true;
+	ring_sleep(&s->ring, RING_SLEEPS);
+}
+
+void srq_wait_end(struct srq *s, bool *waits)
+{
+	s->waiting -= *waits;
+	*waits = false;
+	if (s->waiting == 0)
+		ring_awake(&s->ring);
+}
+
 void srq_query(const struct srq *s, struct msg_srq_state *ret)
 {
 	ret->entries = s->ring.size;

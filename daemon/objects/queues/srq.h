@@ -34,7 +34,8 @@ struct srq {
 	uint32_t per_qp; /* receives that one queue pair may hold; 0: no cap */
 	uint32_t hold_bytes, hold_ms; /* of each queue pair that will use it: qp_options.h */
 	unsigned users;               /* queue pairs */
-	uint32_t held;                /* taken by them and not completed */
+	unsigned waiting; /* those whose messages wait for a receive: posting one rings all */
+	uint32_t held;    /* taken by them and not completed */
 	uint64_t taken;
 	struct rings rings;
 	struct ring ring;
@@ -69,6 +70,10 @@ void srq_taken(struct srq *srq);
 
 /* Queue pairs no longer hold n receives: they completed, or their endpoint was freed. */
 void srq_done(struct srq *srq, uint32_t n);
+
+/* Messages of a queue pair wait for a receive, until srq_wait_end(). *waits is its own flag. */
+void srq_wait(struct srq *srq, bool *waits);
+void srq_wait_end(struct srq *srq, bool *waits);
 
 /* Queues an event for each queue whose limit was reached. True if there was any. */
 bool srq_queue_low_events(struct worker *w);

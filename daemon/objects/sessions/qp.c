@@ -126,6 +126,7 @@ static void release_parts(struct qp *qp)
 	cq_unreserve(qp->wq.recv_cq, qp->wq.taken_recv);
 	if (qp->wq.srq) {
 		srq_done(qp->wq.srq, qp->wq.taken_recv);
+		srq_wait_end(qp->wq.srq, &qp->wq.srq_waits);
 		qp->wq.srq->users--;
 	}
 	qp->wq.send_cq->users--;

@@ -20,10 +20,14 @@ bool qp_is_bound(const struct qp *qp)
 	return qp->assoc && qp->assoc->ddp && !connecting_waits(qp);
 }
 
-/* Messages may wait for receives that the client has posted. */
+/* Messages may wait for receives that the client has posted. Those of other queue pairs with the
+ * same queue still wait, so it stays asleep for them. */
 static void wake_receiver(struct qp *qp)
 {
-	ring_awake(qp->wq.srq ? &qp->wq.srq->ring : &qp->wq.rq);
+	if (qp->wq.srq)
+		srq_wait_end(qp->wq.srq, &qp->wq.srq_waits);
+	else
+		ring_awake(&qp->wq.rq);
 	assoc_rx_wake(qp->assoc->ddp, qp->ep);
 }
 
@@ -77,7 +81,9 @@ static void enter_error(struct qp *qp)
 	detach(qp);
 	qp->state = QP_ERROR;
 	mw_release(qp->client, &qp->scope);
-	if (!qp->wq.srq)
+	if (qp->wq.srq)
+		srq_wait_end(qp->wq.srq, &qp->wq.srq_waits);
+	else
 		ring_sleep(&qp->wq.rq, RING_SLEEPS); /* from now on posted receives ring, too */
 	wr_flush(qp);
 }

@@ -150,7 +150,10 @@ static bool recv_waits(struct qp *qp)
 		return true;
 	if (!qp->hold.mem)
 		return false;
-	ring_sleep(qp->wq.srq ? &qp->wq.srq->ring : &qp->wq.rq, RING_SLEEPS);
+	if (qp->wq.srq)
+		srq_wait(qp->wq.srq, &qp->wq.srq_waits);
+	else
+		ring_sleep(&qp->wq.rq, RING_SLEEPS);
 	return offers_recv(qp);
 }
 
@@ -161,6 +164,8 @@ static void count_recv(struct qp *qp)
 		return;
 	qp->wq.srq_taken++;
 	srq_taken(qp->wq.srq);
+	if (qp->wq.srq_waits)
+		srq_wait_end(qp->wq.srq, &qp->wq.srq_waits);
 }
 
 static int pop_recv(struct qp *qp, struct wqe_recv *ret)

@@ -25,6 +25,7 @@ struct wr_queues {
 	struct cq *recv_cq;
 	struct srq *srq;    /* that has its receives, or NULL */
 	uint64_t srq_taken; /* receives taken from the srq so far */
+	bool srq_waits;     /* messages wait for a receive of it */
 };
 
 /* The user pointer of these is the struct qp. */
