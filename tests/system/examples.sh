@@ -53,7 +53,33 @@ if [ "$DDP_SANITIZERS" = none ] && command -v "${CC:-cc}" >/dev/null && [ -e "$b
 	stop page
 fi
 
-for client in atomic_counter easy hello_client own_memory tiny_client; do
+# Many clients of one thread; more than the server has receives at first.
+DDP_SOCKET=$(socket_of b) server echo b "$bin/examples/echo_server"
+for clients in 1 200; do
+	DDP_SOCKET=$(socket_of a) timeout 120 "$bin/examples/echo_clients" "$b" $clients >"$tmp/echo_clients.log" 2>&1 ||
+		fail "echo_clients: exit status $?"
+	grep -qx "$clients clients, 100 messages each, 0 wrong" "$tmp/echo_clients.log" || fail 'echo_clients: another count'
+done
+eventually 10 none_of b qp || fail 'echo_server keeps queue pairs of clients that have left'
+stop echo || fail "echo_server: exit status $?"
+grep -qE '^20100 messages, of at most [0-9]+ clients at a time, with (64|128|192|256) receives$' "$tmp/echo.log" ||
+	fail 'echo_server: another count'
+
+DDP_SOCKET=$(socket_of b) server rpc b "$bin/examples/rpc" -s
+for client in 1 2; do
+	DDP_SOCKET=$(socket_of a) background rpc$client timeout 120 "$bin/examples/rpc" "$b"
+done
+for client in 1 2; do
+	wait "$(pid_of rpc$client)" || fail "rpc: exit status $?"
+	for line in 'the square of 30 is 900' 'the sum of the numbers to 28 is 406' '222 primes are below 1400, the last is 1399' \
+		'call 31: Function not implemented'; do
+		grep -qx "$line" "$tmp/rpc$client.log" || fail "rpc: not '$line'"
+	done
+	[ "$(wc -l <"$tmp/rpc$client.log")" = 32 ] || fail 'rpc: not 32 replies'
+done
+stop rpc
+
+for client in atomic_counter easy echo_clients hello_client own_memory rpc tiny_client; do
 	DDP_SOCKET=$(socket_of a) timeout 120 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1
 	[ $? -eq 1 ] || fail "$client without a server"
 	[ -s "$tmp/$client.log" ] || fail "$client prints no reason"

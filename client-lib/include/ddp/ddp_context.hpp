@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ddp.hpp begins with: failures, the context and events of sessions. Include ddp.hpp. */
+/* The first part of ddp.hpp: failures, the context and events of sessions. Include ddp.hpp. */
 #ifndef DDP_DDP_CONTEXT_HPP
 #define DDP_DDP_CONTEXT_HPP
 
