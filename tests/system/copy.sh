@@ -94,6 +94,14 @@ cmp "$tmp/tree/sub/two" "$tmp/in/dir/two" || fail 'the other file was not copied
 cp_ get "$a:plain" "$a:nothing-there" "$a:dir/two" "$tmp/out" && fail 'get of a missing file'
 cmp "$tmp/tree/one" "$tmp/out/plain" && cmp "$tmp/tree/sub/two" "$tmp/out/two" || fail 'get of several files'
 
+# A small and a large file of one name, of which the first has no name yet: the later one counts.
+mkdir "$tmp/small" "$tmp/large"
+echo small >"$tmp/small/same" && head -c 5000000 /dev/urandom >"$tmp/large/same"
+cp_ put "$tmp/small/same" "$tmp/large/same" "$a:dir" || fail 'two files of one name'
+cmp "$tmp/large/same" "$tmp/in/dir/same" || fail 'not the last of two files of one name'
+cp_ put "$tmp/large/same" "$tmp/small/same" "$tmp/small/same" "$a:dir" || fail 'three files of one name'
+cmp "$tmp/small/same" "$tmp/in/dir/same" || fail 'not the last of three files of one name'
+
 # Pipes: sizes below, at and beyond a chunk.
 for size in 0 4194304 9000001; do
 	head -c $size /dev/urandom >"$tmp/sent"

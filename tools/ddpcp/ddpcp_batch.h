@@ -12,7 +12,7 @@
 #include "tools/ddpcp/ddpcp_file.h"
 
 enum {
-	DDPCP_BATCH = 256,            /* files, and what comes after them, before they are named */
+	DDPCP_BATCH = 256,            /* files and later steps, before they are named */
 	DDPCP_BATCH_BYTES = 64 << 20, /* likewise */
 };
 

@@ -241,12 +241,25 @@ static int wait_for_some(struct ddpcp_flight *fl)
 	return r;
 }
 
+/* Large files arrive after those that were offered later: of one name, the last shall stay. */
+static bool has_file(const struct ddpcp_flight *fl, const struct ddpcp_rec *rec)
+{
+	for (unsigned i = 0; rec->type == DDPCP_FILE && i < DDPCP_FLIGHT; i++) {
+		const struct flown *f = &fl->slot[i];
+
+		if (f->state != FLOWN_FREE && f->rec.type == DDPCP_FILE &&
+		    !strcmp(f->rec.name, rec->name))
+			return true;
+	}
+	return false;
+}
+
 int ddpcp_flight_offer(struct ddpcp_flight *fl, const struct ddpcp_rec *rec, int fd)
 {
 	unsigned i = 0;
 	int r = 0;
 
-	while (r == 0 && (fl->used == DDPCP_FLIGHT || fl->large))
+	while (r == 0 && (fl->used == DDPCP_FLIGHT || fl->large || has_file(fl, rec)))
 		r = wait_for_some(fl);
 	if (r < 0) {
 		if (fd >= 0)

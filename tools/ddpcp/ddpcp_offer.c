@@ -13,7 +13,7 @@
 #include "tools/ddpcp/ddpcp_name.h"
 #include "util/minmax.h"
 
-/* What the source asked for and this end permits. */
+/* Whether the source asked for it and this end permits it. */
 static bool is_agreed(const struct ddpcp_sink *s, const struct ddpcp_rec *req, unsigned flag)
 {
 	return s->flags & req->flags & flag;
@@ -51,7 +51,7 @@ static int offer_memory(struct ddpcp_sink *s, struct ddpcp_rec *answer)
 	return 0;
 }
 
-/* Writes the file and compares the sum of what is in it then: the peer can change the memory
+/* Writes the file and compares the sum of the file then: the peer can change the memory
  * meanwhile. */
 static int write_and_compare(struct ddpcp_sink *s, const struct ddpcp_rec *req, int fd,
 			     struct ddpcp_xfer *x)

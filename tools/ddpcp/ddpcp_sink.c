@@ -62,12 +62,11 @@ static int take_file(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct d
 {
 	struct ddpcp_file f = {.dir = -1, .fd = -1};
 	char full[DDPCP_NAME_MAX + 1];
-	const char *base;
-	int dir, r = open_parent(s, req->name, full, &dir, &base);
+	int r = ddpcp_sink_name(s, req->name, full);
 
 	if (r < 0)
 		return r;
-	r = ddpcp_file_create(&f, dir, base);
+	r = ddpcp_batch_create(s->batch, full, &f);
 	if (r < 0) {
 		ddpcp_link_fail(s->link, r, "%s", ddpcp_file_fault(r));
 	} else {

@@ -8,7 +8,7 @@
 
 struct ddpcp_sink {
 	struct ddpcp_link *link;
-	struct ddpcp_batch *batch;       /* of level 1; its root is dir */
+	struct ddpcp_batch *batch;       /* its root is dir; not needed for standard output */
 	struct ddpcp_progress *progress; /* may be NULL */
 	int dir;                         /* names are relative to it */
 	const char
