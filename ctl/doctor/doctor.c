@@ -25,8 +25,9 @@
 enum {
 	UDP_PORT = 9899,  /* of the transport user, where the daemon does not say */
 	BUFFER = 4 << 20, /* bytes of socket buffers below which losses are likely */
-	PROBE_MS = 1500,  /* an INIT that is lost is not repeated */
+	PROBE_MS = 2000,
 	TEXT = 768,
+	WIRE = 32,
 };
 
 struct doctor {
@@ -34,6 +35,9 @@ struct doctor {
 	struct ctl_status status;
 	bool has_status;
 	bool wrong;
+	bool tuning; /* of checks that tell about speed alone */
+	bool hindered;
+	enum probe_answer answer; /* of another host, by the transport of this daemon */
 	struct json_object *json; /* the findings so far; NULL: text */
 };
 
@@ -49,6 +53,7 @@ add_finding(struct doctor *d, const char *check, const char *remedy, const char 
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	d->wrong |= remedy != NULL;
+	d->hindered |= remedy && !d->tuning;
 	if (!d->json) {
 		printf("%-6s %s: %s\n", remedy ? "WRONG" : "ok", check, text);
 		if (remedy)
@@ -361,6 +366,27 @@ static void check_clock(struct doctor *d)
 
 /* ---- another host ---- */
 
+static bool has_transport(const struct doctor *d, const char *name)
+{
+	return d->has_status && !strncmp(d->status.transport, name, strlen(name) + 1);
+}
+
+/* The UDP port of the transport user, here and there. */
+static unsigned udp_port(const struct doctor *d)
+{
+	return d->status.udp_port ? d->status.udp_port : UDP_PORT;
+}
+
+/* The protocol between the hosts, with the transport of this daemon. */
+static const char *wire_text(const struct doctor *d, char ret[WIRE])
+{
+	if (d->status.udp_port)
+		snprintf(ret, WIRE, "UDP port %u", d->status.udp_port);
+	else
+		snprintf(ret, WIRE, "IP protocol 132");
+	return ret;
+}
+
 /* An INIT of this program, not of the daemon: it shows which protocols get through, and no more. */
 static void check_transport(struct doctor *d, const char *name, enum probe_answer answer)
 {
@@ -368,32 +394,56 @@ static void check_transport(struct doctor *d, const char *name, enum probe_answe
 		[PROBE_LISTENS] = "a program listens at SCTP port 5043",
 		[PROBE_ABORTS] = "SCTP answers, and no program listens at SCTP port 5043",
 		[PROBE_NOTHING] = "refused: nothing listens there",
+		[PROBE_FOREIGN] = "something else has the port: its answer is no SCTP",
 		[PROBE_SILENCE] = "no answer: the host is down, or a firewall drops the packets",
+		[PROBE_REJECTED] = "a firewall rejects the packets: ICMP says so",
 		[PROBE_UNREACHABLE] = "unreachable: no route, or ICMP reports it",
 		[PROBE_IMPOSSIBLE] = "not tried: this kernel does not support SCTP",
 	};
-	bool ours = d->has_status && !strncmp(d->status.transport, name, strlen(name) + 1);
-	const char *remedy = NULL;
+	char remedy[TEXT] = "", wire[WIRE];
 
-	if (ours && answer == PROBE_NOTHING)
-		remedy = "start ddpsctpd there, with this transport and this address in 'listen': "
-			 "'ddpctl status' there shows both";
-	else if (ours && answer > PROBE_NOTHING)
-		remedy = "check the firewalls and the route; 'ddpctl doctor' there checks the "
-			 "other side";
-	add_finding(d, name, remedy, "%s%s", words[answer],
-		    ours ? " (the transport of this daemon)" : "");
+	if (has_transport(d, name)) {
+		d->answer = answer;
+		wire_text(d, wire);
+		if (answer == PROBE_NOTHING || answer == PROBE_FOREIGN)
+			snprintf(remedy, sizeof(remedy),
+				 "start ddpsctpd there, with this transport, %s, and this address "
+				 "in 'listen': 'ddpctl status' there shows them",
+				 wire);
+		else if (answer == PROBE_UNREACHABLE)
+			snprintf(remedy, sizeof(remedy),
+				 "check the route to the host: ip route get ADDRESS, here and "
+				 "there");
+		else if (answer > PROBE_FOREIGN)
+			snprintf(remedy, sizeof(remedy),
+				 "let firewalls pass %s in both directions; if the host is up, "
+				 "'ddpctl doctor' there checks the other side",
+				 wire);
+	}
+	add_finding(d, name, *remedy ? remedy : NULL, "%s%s", words[answer],
+		    has_transport(d, name) ? " (the transport of this daemon)" : "");
 }
 
 static void check_both_transports(struct doctor *d, const struct sockaddr_storage *to)
 {
-	uint16_t port = d->status.udp_port ? d->status.udp_port : UDP_PORT;
-	char name[32];
-
-	check_transport(d, "user", probe_user(to, port, PROBE_MS));
+	check_transport(d, "user", probe_user(to, (uint16_t)udp_port(d), PROBE_MS));
 	check_transport(d, "kernel", probe_kernel(to, MSG_DEFAULT_PORT, PROBE_MS));
-	snprintf(name, sizeof(name), "UDP %u", port);
-	add_finding(d, "wire", NULL, "transport user is %s, kernel is IP protocol 132", name);
+	add_finding(d, "wire", NULL, "transport user is UDP port %u, kernel is IP protocol 132",
+		    udp_port(d));
+}
+
+static uint64_t retransmits_of(const struct doctor *d, uint32_t assoc)
+{
+	struct query_reply a;
+	uint64_t r = 0;
+
+	if (query_show(d->c->opts.socket, args_timeout_ms(d->c), CTL_ASSOC, &a) != CTL_EXIT_OK)
+		return 0;
+	for (size_t i = 0; i < a.n; i++)
+		if (a.recs[i].assoc.id == assoc)
+			r = a.recs[i].assoc.retransmits;
+	free(a.recs);
+	return r;
 }
 
 /* The paths to the host, which stay for idle_ms after the session. */
@@ -408,30 +458,48 @@ static void show_paths(struct doctor *d, const struct sockaddr_storage *to)
 
 		if (addr_same_host(&p->remote, to))
 			add_finding(d, "path", NULL,
-				    "round trip %u us, path MTU %u (found by probes)", p->srtt_us,
-				    p->mtu);
+				    "round trip %u us, path MTU %u (found by probes), %" PRIu64
+				    " chunks sent again",
+				    p->srtt_us, p->mtu, retransmits_of(d, p->assoc));
 	}
 	free(a.recs);
+}
+
+/* For a session that does not begin. The INIT of this program has a port of its own: a filter of
+ * the daemon's alone lets it pass. */
+static const char *session_remedy(const struct doctor *d, const char *reason)
+{
+	if (d->answer == PROBE_ABORTS)
+		return "start a program there, such as: systemctl enable --now ddping";
+	if (d->answer == PROBE_LISTENS && strstr(reason, "does not answer"))
+		return "let firewalls pass packets between the UDP ports of both daemons";
+	if (d->hindered)
+		return "first what is WRONG above";
+	return "'ddpctl doctor' there checks the other side, and 'ddpctl -o events' there may have "
+	       "the reason";
 }
 
 /* A host that answers an INIT need not have a ddpsctpd: this is the finding that counts. */
 static void check_session(struct doctor *d, const char *host, const struct sockaddr_storage *to)
 {
 	struct peer_rounds p;
+	char wire[WIRE];
 
 	peer_ping(d->c->opts.socket, host, &p);
 	if (!p.tried) {
 		add_finding(d, "session", "install ddping (package ddpsctp-tools)", "not tried: %s",
 			    p.reason);
 	} else if (p.works) {
-		add_finding(d, "session", NULL, "ddpsctpd answers: %u of %u rounds, median %.2f ms",
-			    p.good, p.sent, p.rtt_us / 1000);
+		add_finding(d, "session", NULL,
+			    "a ddpsctpd answers over %s: %u of %u rounds, median %.2f ms",
+			    wire_text(d, wire), p.good, p.sent, p.rtt_us / 1000);
 		show_paths(d, to);
+	} else if (p.good > 0) {
+		add_finding(d, "session", "packets are lost on the way: 'ddpctl stats' counts them",
+			    "%u of %u rounds: %s", p.good, p.sent, p.reason);
 	} else {
-		add_finding(d, "session",
-			    "if no program listens there: systemctl enable --now ddping, there; "
-			    "'ddpctl doctor' there checks the other side",
-			    "%s", *p.reason ? p.reason : "some rounds failed");
+		add_finding(d, "session", session_remedy(d, p.reason), "%s",
+			    *p.reason ? p.reason : "no round was answered");
 	}
 }
 
@@ -441,18 +509,25 @@ static void check_host(struct doctor *d, const char *host)
 	struct sockaddr_storage to;
 	char text[ADDR_TEXT_MAX];
 	struct addrinfo *ai;
+	unsigned mtu;
 	int r = getaddrinfo(host, NULL, &hints, &ai);
 
 	if (r) {
-		add_finding(d, "host", "check the name", "%s: %s", host, gai_strerror(r));
+		add_finding(d, "host", "a name or an address, without user and port", "%s: %s",
+			    host, gai_strerror(r));
 		return;
 	}
 	r = addr_copy(&to, ai->ai_addr);
 	freeaddrinfo(ai);
 	if (r)
 		return;
-	add_finding(d, "host", NULL, "%s, MTU of the route %u", addr_host_text(&to, text),
-		    probe_mtu(&to));
+	mtu = probe_mtu(&to);
+	addr_host_text(&to, text);
+	if (mtu)
+		add_finding(d, "host", NULL, "%s, MTU of the route %u", text, mtu);
+	else
+		add_finding(d, "host", "check the route: ip route get ADDRESS", "%s, no route",
+			    text);
 	check_both_transports(d, &to);
 	if (d->has_status)
 		check_session(d, host, &to);
@@ -472,9 +547,11 @@ enum ctl_exit doctor_run(struct ddpctl *c, int n, char **args)
 		check_limits(&d);
 	if (d.has_status)
 		check_devices(&d);
+	d.tuning = true;
 	check_kernel(&d);
 	check_buffers(&d);
 	check_clock(&d);
+	d.tuning = false;
 	if (n > 0)
 		check_host(&d, args[0]);
 	if (d.json)

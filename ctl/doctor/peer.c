@@ -28,11 +28,12 @@ static void read_rounds(struct json_object *o, struct peer_rounds *ret)
 		snprintf(ret->reason, sizeof(ret->reason), "%s", json_object_get_string(v));
 }
 
+/* Rounds of several packets of each size show a path that loses some, or large ones. */
 void peer_ping(const char *socket, const char *host, struct peer_rounds *ret)
 {
-	char *const argv[] = {"ddping", "--json",     "-c", "5",        "-i",
-			      "0.02",   "-W",         "2",  "--socket", (char *)socket,
-			      "--",     (char *)host, NULL};
+	char *const argv[] = {"ddping",   "--json",       "-c",  "5",          "-i",
+			      "0.02",     "-S",           "16K", "-W",         "2",
+			      "--socket", (char *)socket, "--",  (char *)host, NULL};
 	char out[OUTPUT_MAX];
 	int status = tool_run(BINDIR, argv, out, sizeof(out));
 	const char *begin = strchr(out, '{');

@@ -11,6 +11,8 @@ enum probe_answer {
 	PROBE_LISTENS,     /* an INIT ACK: a program listens at the port */
 	PROBE_ABORTS,      /* SCTP answers, and refuses: nobody listens at the port */
 	PROBE_NOTHING,     /* the host refuses: no program listens */
+	PROBE_FOREIGN,     /* something else answers */
+	PROBE_REJECTED,    /* ICMP: administratively prohibited */
 	PROBE_SILENCE,     /* no answer in time: it is down, or a firewall drops packets */
 	PROBE_UNREACHABLE, /* there is no route, or ICMP says so */
 	PROBE_IMPOSSIBLE,  /* this host cannot ask: its kernel has no SCTP */

@@ -45,7 +45,8 @@ struct server_conf {
 	int (*run)(struct session *s);
 };
 
-/* Serves until the program is asked to stop, also when the daemon is restarted. Returns an exit status; with once, the session's. */
+/* Serves until the program is asked to stop, also when the daemon is restarted. Returns an exit
+ * status; with once, the session's. */
 int server_run(const struct server_conf *conf);
 
 /* A rejection with a sentence. Returns SERVER_REJECT. */
