@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,37 @@ Test(memfd, a_part_at_any_offset_is_mapped)
 	memfd_unmap(&m);
 	cr_assert_null(m.map);
 	memfd_unmap(&m);
+}
+
+/* Whether the mapping at the address has the flag in /proc/self/smaps. */
+static bool has_flag(const void *at, const char *flag)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	unsigned long begin, end;
+	bool here = false, has = false;
+	char line[512];
+
+	cr_assert_not_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+			here = begin <= (unsigned long)at && (unsigned long)at < end;
+		else if (here && strncmp(line, "VmFlags:", 8) == 0)
+			has = strstr(line, flag) != NULL;
+	}
+	fclose(f);
+	return has;
+}
+
+Test(memfd, memory_of_clients_is_left_out_of_core_dumps)
+{
+	int fd = sealed(8192), own;
+	struct memfd_map m;
+	void *map;
+
+	cr_assert_eq(memfd_map_client(fd, 0, 8192, true, &m), 0);
+	cr_assert(has_flag(m.addr, " dd"));
+	cr_assert_eq(memfd_create_mapped("test", 8192, &own, &map), 0);
+	cr_assert_not(has_flag(map, " dd"), "the flag is not that of each mapping");
 }
 
 Test(memfd, writes_are_seen_by_the_other_side)
