@@ -9,6 +9,7 @@
 #include "daemon/base/version.h"
 #include "daemon/net/association.h"
 #include "daemon/net/link_state.h"
+#include "daemon/net/listening.h"
 #include "daemon/net/transports.h"
 #include "daemon/objects/sessions/assoc_events.h"
 #include "daemon/objects/client/async.h"
@@ -18,7 +19,6 @@
 #include "daemon/service/server.h"
 #include "daemon/stop.h"
 #include "daemon/turn.h"
-#include "util/addr.h"
 
 enum {
 	MAX_CLIENTS = 4096, /* each has a map for its bell page */
@@ -90,18 +90,20 @@ static void start_clock(struct daemon *d)
 static void log_started(const struct daemon *d)
 {
 	const struct config *cfg = &d->cfg;
-	char text[ADDR_TEXT_MAX], port[32] = "";
+	char text[256], port[32] = "";
 
 	if (d->udp_port)
 		snprintf(port, sizeof(port), ", UDP port %u", d->udp_port);
-	log_info("ddpsctpd %s: clients at %s, peers at %s%s%s", DAEMON_VERSION, cfg->socket.path,
-		 addr_text(&cfg->listen[0], text), cfg->naddrs > 1 ? " and more" : "", port);
+	listening_text(&d->worker, text, sizeof(text));
+	log_info("ddpsctpd %s: clients at %s, peers at %s%s", DAEMON_VERSION, cfg->socket.path,
+		 *text ? text : "no address yet", port);
 }
 
 int daemon_start(struct daemon *d, const struct config *cfg)
 {
 	*d = (struct daemon){.cfg = *cfg, .said = *cfg};
-	if (make_tables(d) || transports_open(&d->worker) || server_open(d, &d->server))
+	if (make_tables(d) || transports_open(&d->worker) || listening_open(&d->worker) ||
+	    server_open(d, &d->server))
 		return -1;
 	start_clock(d);
 	if (link_state_open(&d->worker, async_port)) {
@@ -156,6 +158,7 @@ void daemon_free(struct daemon *d)
 	free_assocs(&d->worker);
 	server_close(d->server);
 	link_state_close(&d->worker);
+	listening_close(&d->worker);
 	transports_close(&d->worker);
 	event_loop_free(d->worker.loop);
 	acct_free(d->acct);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/private.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -54,12 +53,9 @@ void private_remove_folder(const struct private_folder *f)
 
 void private_configure(struct config *cfg, uint16_t join)
 {
-	const struct sockaddr_in first = {.sin_family = AF_INET,
-					  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-
 	memset(cfg->listen, 0, sizeof(cfg->listen));
-	memcpy(&cfg->listen[0], &first, sizeof(first));
-	cfg->naddrs = 1;
+	strcpy(cfg->listen[0], "127.0.0.1");
+	cfg->nlisten = 1;
 	cfg->transport = CONFIG_TRANSPORT_USER;
 	cfg->user.udp_port = join;
 	cfg->socket.mode = 0600;
@@ -95,7 +91,7 @@ int private_announce(struct daemon *d, struct event_loop_watch **ret)
 {
 	char text[ADDR_TEXT_MAX];
 
-	addr_host_text(&d->cfg.listen[0], text);
+	addr_host_text(&d->worker.own.a[0], text);
 	printf("DDP_SOCKET=%s DDP_ADDRESS=%s DDP_PORT=%u\n", d->cfg.socket.path, text, d->udp_port);
 	fflush(stdout);
 	if (!is_pipe(STDOUT_FILENO))

@@ -17,7 +17,7 @@
 
 #include "ipc/msg.h"
 
-enum { CTL_VERSION = 1, CTL_ERROR_MAX = 312 };
+enum { CTL_VERSION = 1, CTL_ERROR_MAX = 312, CTL_WAITS = 96 };
 
 enum ctl_object {
 	CTL_STATUS = 1,
@@ -119,6 +119,7 @@ struct ctl_status {
 	char last_error[CTL_ERROR_MAX]; /* the line of the last event with an error */
 	uint64_t last_error_ms;         /* since then */
 	uint32_t draining, pad;         /* no new session begins */
+	char waits_for[CTL_WAITS];      /* items of `listen` without an address, and why */
 };
 
 /* How data flows on a path. */

@@ -37,6 +37,7 @@ static const struct field status_fields[] = {
 	F(status, naddrs, NUM, DETAIL),
 	FIELD(status, "addr1", addr[0], ADDR, NULL, BASIC),
 	FIELD(status, "addr2", addr[1], ADDR, NULL, BASIC),
+	F(status, waits_for, STRING, BASIC),
 	F(status, clients, NUM, BASIC),
 	F(status, assocs, NUM, BASIC),
 	F(status, sessions, NUM, BASIC),

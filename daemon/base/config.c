@@ -115,7 +115,7 @@ static int load_list(struct reader *r, const struct config_key *k, const yaml_no
 
 	if (n->type != YAML_SEQUENCE_NODE)
 		return fail_key(r, n, k,
-				k->type == CONFIG_TYPE_ADDRS
+				k->type == CONFIG_TYPE_LISTEN
 					? "expected a list, such as [127.0.0.1, \"::1\"]"
 					: "expected a list, such as [10.0.0.0/8 bbr]");
 	config_value_clear(k, &r->cfg);

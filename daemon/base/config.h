@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "daemon/base/config_keys.h"
+#include "daemon/base/listen_word.h"
 #include "daemon/base/log.h"
 #include "llp/common/llp.h"
 
@@ -24,7 +25,7 @@
 #define CONFIG_PATH SYSCONFDIR "/ddpsctpd.yaml"
 
 enum {
-	CONFIG_MAX_ADDRS = LLP_MAX_ADDRS,
+	CONFIG_MAX_LISTEN = 8,
 	CONFIG_MAX_QP_WR = 32768, /* entries of a ring: the protocol counts them in 16 bits */
 	CONFIG_ERR_MAX = 512,     /* room for a sentence; longer ones are cut */
 };
@@ -34,6 +35,8 @@ enum config_transport {
 	CONFIG_TRANSPORT_KERNEL,
 	CONFIG_TRANSPORT_AUTO, /* the same as user; its name until 0.1 */
 };
+
+enum config_switch { CONFIG_ON, CONFIG_OFF };
 
 struct config_socket {
 	char path[108]; /* of sun_path: absolute, ends in a NUL */
@@ -67,8 +70,6 @@ struct config_sctp {
 	uint32_t init_ms;
 	uint32_t adaptation; /* indication to send and to require */
 };
-
-enum config_switch { CONFIG_ON, CONFIG_OFF };
 
 struct config_session {
 	uint32_t pending_max;
@@ -113,9 +114,10 @@ struct config_log {
 
 struct config {
 	struct config_socket socket;
-	uint32_t transport;                               /* enum config_transport */
-	uint32_t naddrs;                                  /* 1 .. CONFIG_MAX_ADDRS */
-	struct sockaddr_storage listen[CONFIG_MAX_ADDRS]; /* ports are 0 */
+	uint32_t transport; /* enum config_transport */
+	uint32_t nlisten;   /* 1 .. CONFIG_MAX_LISTEN */
+	char listen[CONFIG_MAX_LISTEN][LISTEN_WORD_MAX];
+	uint32_t loopback; /* enum config_switch */
 	struct config_user user;
 	struct config_kernel kernel;
 	struct config_sctp sctp;
@@ -123,7 +125,7 @@ struct config {
 	struct config_polling polling;
 	struct config_limits limits;
 	struct config_log log;
-	/* Not of the file: option --private. The first free address from listen[0] on;
+	/* Not of the file: option --private. The first free address from 127.0.0.1 on;
 	 * user.udp_port 0: any free port. What was found replaces them. */
 	bool private;
 };

@@ -28,9 +28,11 @@
 static const struct config_key keys[] = {
 	{"", "transport", CHOICE("user", "user", "kernel", "auto"), AT(transport),
 	 .help = "transport of the associations"},
-	{"", "listen", CONFIG_TYPE_ADDRS, .min = 1, .max = CONFIG_MAX_ADDRS,
+	{"", "listen", CONFIG_TYPE_LISTEN, .min = 1, .max = CONFIG_MAX_LISTEN,
 	 .def = "127.0.0.1, ::1", AT(listen),
 	 .help = "local addresses of all associations"},
+	{"", "loopback", CHOICE("on", "on", "off"), AT(loopback),
+	 .help = "127.0.0.1 and ::1 as well, unless listen names a loopback address"},
 
 	{"socket", "path", CONFIG_TYPE_PATH, .max = ROOM(socket.path),
 	 .def = "/run/ddpsctpd/ddp.sock", AT(socket.path),
@@ -151,7 +153,8 @@ _Static_assert((int)NKEYS <= (int)CONFIG_MAX_KEYS, "readers have room for every 
 _Static_assert(LLP_GSO_AUTO == 0 && LLP_GSO_ON == 1 && LLP_GSO_OFF == 2, "order of user.gso");
 _Static_assert(LLP_CC_RFC9260 == 0 && LLP_CC_CUBIC == 1 && LLP_CC_BBR == 2,
 	       "order of user.congestion_control");
-_Static_assert(CONFIG_ON == 0 && CONFIG_OFF == 1, "order of session.enhanced and .extensions");
+_Static_assert(CONFIG_ON == 0 && CONFIG_OFF == 1,
+	       "order of loopback, session.enhanced, .extensions");
 _Static_assert(CONFIG_TRANSPORT_USER == 0 && CONFIG_TRANSPORT_KERNEL == 1 &&
 		       CONFIG_TRANSPORT_AUTO == 2,
 	       "order of transport");

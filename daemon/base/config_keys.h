@@ -22,7 +22,7 @@ enum config_type {                     /* and the type of the member: */
 		   CONFIG_TYPE_NUMBER, /* uint32_t */
 		   CONFIG_TYPE_SIZE,   /* uint64_t, bytes */
 		   CONFIG_TYPE_CHOICE, /* uint32_t, index into choices */
-		   CONFIG_TYPE_ADDRS,  /* struct sockaddr_storage[max], with naddrs */
+		   CONFIG_TYPE_LISTEN, /* char[max][LISTEN_WORD_MAX], with nlisten */
 		   CONFIG_TYPE_RULES,  /* struct llp_cc_rule[max], with ncc_rules */
 };
 

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/base/config_value.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <grp.h>
 #include <inttypes.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "daemon/base/config_rule.h"
-#include "util/addr.h"
 
 static const struct {
 	const char *name;
@@ -64,8 +60,8 @@ static size_t member_size(const struct config_key *k)
 		return k->max + 1;
 	case CONFIG_TYPE_SIZE:
 		return sizeof(uint64_t);
-	case CONFIG_TYPE_ADDRS:
-		return k->max * sizeof(struct sockaddr_storage);
+	case CONFIG_TYPE_LISTEN:
+		return k->max * LISTEN_WORD_MAX;
 	case CONFIG_TYPE_RULES:
 		return k->max * sizeof(struct llp_cc_rule);
 	default:
@@ -88,8 +84,8 @@ void config_value_copy(const struct config_key *k, const struct config *from, st
 	memcpy(member(k, to), member_const(k, from), member_size(k));
 	if (k->type == CONFIG_TYPE_GROUP)
 		to->socket.gid = from->socket.gid;
-	if (k->type == CONFIG_TYPE_ADDRS)
-		to->naddrs = from->naddrs;
+	if (k->type == CONFIG_TYPE_LISTEN)
+		to->nlisten = from->nlisten;
 	if (k->type == CONFIG_TYPE_RULES)
 		to->user.ncc_rules = from->user.ncc_rules;
 }
@@ -145,8 +141,10 @@ void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX])
 	case CONFIG_TYPE_CHOICE:
 		choices_text(k, ret, CONFIG_RANGE_MAX);
 		break;
-	case CONFIG_TYPE_ADDRS:
-		snprintf(ret, CONFIG_RANGE_MAX, "%" PRIu64 " to %" PRIu64 " numeric addresses",
+	case CONFIG_TYPE_LISTEN:
+		snprintf(ret, CONFIG_RANGE_MAX,
+			 "%" PRIu64 " to %" PRIu64
+			 " of: any, interface, host name, numeric address",
 			 k->min, k->max);
 		break;
 	case CONFIG_TYPE_RULES:
@@ -320,77 +318,21 @@ static bool parse_group(const struct config_key *k, const char *text, struct con
 
 /* ---- addresses ---- */
 
-static bool read_in(const char *text, struct sockaddr_storage *ret)
+static bool parse_listen(const struct config_key *k, const char *text, struct config *c,
+			 char *ret_reason)
 {
-	struct sockaddr_in sin = {.sin_family = AF_INET};
+	struct listen_word w;
+	const char *wrong = listen_word_parse(text, &w);
 
-	if (inet_pton(AF_INET, text, &sin.sin_addr) != 1)
-		return false;
-	memset(ret, 0, sizeof(*ret));
-	memcpy(ret, &sin, sizeof(sin));
-	return true;
-}
-
-/* With %interface after a link-local address. */
-static bool read_in6(const char *text, struct sockaddr_storage *ret)
-{
-	struct sockaddr_in6 sin6 = {.sin6_family = AF_INET6};
-	const char *scope = strchr(text, '%');
-	char number[INET6_ADDRSTRLEN];
-	int n = scope ? (int)(scope - text) : (int)strlen(text);
-
-	if (n >= (int)sizeof(number))
-		return false;
-	snprintf(number, sizeof(number), "%.*s", n, text);
-	if (inet_pton(AF_INET6, number, &sin6.sin6_addr) != 1)
-		return false;
-	if (scope) {
-		sin6.sin6_scope_id = if_nametoindex(scope + 1);
-		if (sin6.sin6_scope_id == 0)
-			return false;
-	}
-	memset(ret, 0, sizeof(*ret));
-	memcpy(ret, &sin6, sizeof(sin6));
-	return true;
-}
-
-/* Why an association cannot use the address; NULL if it can. */
-static const char *unfit(const struct sockaddr_storage *ss)
-{
-	const struct in6_addr *a6 = &((const struct sockaddr_in6 *)ss)->sin6_addr;
-
-	/* Replies have to leave from the address that received the packet. */
-	if (addr_any(ss))
-		return "is a wildcard; name the addresses";
-	if (!addr_one_host(ss))
-		return "is not the address of one host";
-	if (ss->ss_family == AF_INET)
-		return NULL;
-	if (IN6_IS_ADDR_V4MAPPED(a6))
-		return "must be written as an IPv4 address";
-	if (IN6_IS_ADDR_LINKLOCAL(a6) && ((const struct sockaddr_in6 *)ss)->sin6_scope_id == 0)
-		return "needs its interface, as in fe80::1%eth0";
-	return NULL;
-}
-
-static bool parse_addr(const struct config_key *k, const char *text, struct config *c,
-		       char *ret_reason)
-{
-	struct sockaddr_storage ss;
-	const char *wrong;
-
-	if (!read_in(text, &ss) && !read_in6(text, &ss))
-		return refuse_value(k, ret_reason, text, "is not a numeric address of this system");
-	wrong = unfit(&ss);
 	if (wrong)
 		return refuse_value(k, ret_reason, text, "%s", wrong);
-	for (unsigned i = 0; i < c->naddrs; i++) {
-		if (memcmp(&c->listen[i], &ss, sizeof(ss)) == 0)
+	for (unsigned i = 0; i < c->nlisten; i++) {
+		if (listen_word_same(c->listen[i], text))
 			return refuse_value(k, ret_reason, text, "occurs twice");
 	}
-	if (c->naddrs == k->max)
+	if (c->nlisten == k->max)
 		return refuse_value(k, ret_reason, text, "is one too many");
-	c->listen[c->naddrs++] = ss;
+	strcpy(c->listen[c->nlisten++], text);
 	return true;
 }
 
@@ -425,7 +367,7 @@ static bool parse_rule(const struct config_key *k, const char *text, struct conf
 
 bool config_value_is_list(const struct config_key *k)
 {
-	return k->type == CONFIG_TYPE_ADDRS || k->type == CONFIG_TYPE_RULES;
+	return k->type == CONFIG_TYPE_LISTEN || k->type == CONFIG_TYPE_RULES;
 }
 
 void config_value_clear(const struct config_key *k, struct config *c)
@@ -433,7 +375,7 @@ void config_value_clear(const struct config_key *k, struct config *c)
 	if (!config_value_is_list(k))
 		return;
 	memset(member(k, c), 0, member_size(k));
-	*(k->type == CONFIG_TYPE_ADDRS ? &c->naddrs : &c->user.ncc_rules) = 0;
+	*(k->type == CONFIG_TYPE_LISTEN ? &c->nlisten : &c->user.ncc_rules) = 0;
 }
 
 bool config_value_parse(const struct config_key *k, const char *text, struct config *c,
@@ -441,10 +383,10 @@ bool config_value_parse(const struct config_key *k, const char *text, struct con
 {
 	static bool (*const parse[])(const struct config_key *, const char *, struct config *,
 				     char *) = {
-		[CONFIG_TYPE_PATH] = parse_path,   [CONFIG_TYPE_GROUP] = parse_group,
-		[CONFIG_TYPE_OCTAL] = parse_octal, [CONFIG_TYPE_NUMBER] = parse_number,
-		[CONFIG_TYPE_SIZE] = parse_size,   [CONFIG_TYPE_CHOICE] = parse_choice,
-		[CONFIG_TYPE_ADDRS] = parse_addr,  [CONFIG_TYPE_RULES] = parse_rule,
+		[CONFIG_TYPE_PATH] = parse_path,     [CONFIG_TYPE_GROUP] = parse_group,
+		[CONFIG_TYPE_OCTAL] = parse_octal,   [CONFIG_TYPE_NUMBER] = parse_number,
+		[CONFIG_TYPE_SIZE] = parse_size,     [CONFIG_TYPE_CHOICE] = parse_choice,
+		[CONFIG_TYPE_LISTEN] = parse_listen, [CONFIG_TYPE_RULES] = parse_rule,
 	};
 
 	return parse[k->type](k, text, c, ret_reason);
@@ -492,23 +434,6 @@ static void print_string(const char *s, FILE *f)
 	fputc('"', f);
 }
 
-static void print_addr(const struct sockaddr_storage *ss, FILE *f)
-{
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)ss;
-	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
-	char text[INET6_ADDRSTRLEN], ifname[IF_NAMESIZE];
-
-	if (ss->ss_family == AF_INET) {
-		fputs(inet_ntop(AF_INET, &sin->sin_addr, text, sizeof(text)), f);
-		return;
-	}
-	/* In quotes, because a colon may end a word in YAML. */
-	fprintf(f, "\"%s", inet_ntop(AF_INET6, &sin6->sin6_addr, text, sizeof(text)));
-	if (sin6->sin6_scope_id != 0 && if_indextoname(sin6->sin6_scope_id, ifname))
-		fprintf(f, "%%%s", ifname);
-	fputc('"', f);
-}
-
 static void print_rules(const struct config *c, FILE *f)
 {
 	fputc('[', f);
@@ -520,13 +445,13 @@ static void print_rules(const struct config *c, FILE *f)
 	fputc(']', f);
 }
 
-static void print_addrs(const struct config *c, FILE *f)
+static void print_listen(const struct config *c, FILE *f)
 {
 	fputc('[', f);
-	for (unsigned i = 0; i < c->naddrs; i++) {
+	for (unsigned i = 0; i < c->nlisten; i++) {
 		if (i > 0)
 			fputs(", ", f);
-		print_addr(&c->listen[i], f);
+		print_string(c->listen[i], f);
 	}
 	fputc(']', f);
 }
@@ -553,8 +478,8 @@ void config_value_print(const struct config_key *k, const struct config *c, FILE
 	case CONFIG_TYPE_CHOICE:
 		fputs(k->choices[get_integer(k, c)], f);
 		break;
-	case CONFIG_TYPE_ADDRS:
-		print_addrs(c, f);
+	case CONFIG_TYPE_LISTEN:
+		print_listen(c, f);
 		break;
 	case CONFIG_TYPE_RULES:
 		print_rules(c, f);

@@ -25,8 +25,16 @@ struct association_events;
 struct daemon;
 struct event_loop;
 struct link_state;
+struct listening;
 
 enum { WORKER_BUCKETS = 1024 };
+
+/* The addresses that the daemon has now, without ports: those of `listen` in its order, then
+ * loopback. */
+struct own_addrs {
+	struct sockaddr_storage a[LLP_MAX_OWN];
+	unsigned n;
+};
 
 struct worker {
 	struct daemon *daemon;
@@ -34,6 +42,8 @@ struct worker {
 	struct llp *net;  /* associations with other daemons */
 	struct llp *self; /* associations between clients of this daemon */
 	struct event_loop_watch *net_watch[LLP_MAX_FDS];
+	struct own_addrs own;
+	struct listening *listening; /* NULL until it is open */
 	struct moderation moderation;
 	const struct association_events *assoc_events;
 	struct block_pool pool; /* for messages in flight */

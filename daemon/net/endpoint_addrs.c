@@ -80,8 +80,8 @@ void endpoint_addrs_unpack(const struct packed_addrs *p, struct endpoint_addrs *
 
 struct llp *endpoint_addrs_transport(const struct worker *w, const struct addr_set *peer)
 {
-	for (unsigned i = 0; i < w->daemon->cfg.naddrs; i++)
-		if (addr_same_host(&w->daemon->cfg.listen[i], &peer->a[0]))
+	for (unsigned i = 0; i < w->own.n; i++)
+		if (addr_same_host(&w->own.a[i], &peer->a[0]))
 			return w->self;
 	return w->net;
 }
@@ -158,8 +158,8 @@ static int check_peer(const char *what, const struct addr_set *l, struct reply *
 /* True if the daemon may use the address. */
 static bool is_own_addr(const struct worker *w, const struct sockaddr_storage *a)
 {
-	for (unsigned i = 0; i < w->daemon->cfg.naddrs; i++) {
-		const struct sockaddr_storage *own = &w->daemon->cfg.listen[i];
+	for (unsigned i = 0; i < w->own.n; i++) {
+		const struct sockaddr_storage *own = &w->own.a[i];
 
 		if (addr_same_host(own, a) || (addr_any(own) && own->ss_family == a->ss_family))
 			return true;
@@ -217,15 +217,15 @@ int endpoint_addrs_read(const struct worker *w, const char *what, const struct m
 }
 
 /* The addresses of the daemon: "127.0.0.1, ::1", with an ellipsis if they are many. */
-static void own_text(const struct config *cfg, char *ret, size_t len)
+static void own_text(const struct own_addrs *own, char *ret, size_t len)
 {
 	char text[ADDR_TEXT_MAX];
 	size_t at = 0;
 
-	ret[0] = '\0';
-	for (unsigned i = 0; i < cfg->naddrs && at < len; i++) {
+	snprintf(ret, len, "none yet");
+	for (unsigned i = 0; i < own->n && at < len; i++) {
 		int n = snprintf(ret + at, len - at, "%s%s", i ? ", " : "",
-				 i < 3 ? addr_host_text(&cfg->listen[i], text) : "...");
+				 i < 3 ? addr_host_text(&own->a[i], text) : "...");
 
 		at += (size_t)n;
 		if (i == 3)
@@ -247,7 +247,7 @@ int endpoint_addrs_refuse(const struct worker *w, const char *what, const struct
 	if (!no_route(err))
 		return reply_refuse(rep, -err, "%s: cannot open an association: %s", what,
 				    strerror(-err));
-	own_text(&w->daemon->cfg, own, sizeof(own));
+	own_text(&w->own, own, sizeof(own));
 	return reply_refuse(rep, err == -EINVAL ? ENETUNREACH : -err,
 			    "%s: no route to %s from the addresses of this daemon (%s): the key "
 			    "'listen' of its configuration sets them",
@@ -274,12 +274,10 @@ int endpoint_addrs_read_listen(const struct worker *w, const struct msg_listen *
 
 void endpoint_addrs_ours(const struct worker *w, struct msg_addrs *ret)
 {
-	const struct config *cfg = &w->daemon->cfg;
-
-	for (unsigned i = 0; i < cfg->naddrs && ret->n < MSG_MAX_ADDRS; i++) {
+	for (unsigned i = 0; i < w->own.n && ret->n < MSG_MAX_ADDRS; i++) {
 		struct msg_addr *a = &ret->addrs[ret->n++];
 
-		msg_addr_put(a, &cfg->listen[i]);
+		msg_addr_put(a, &w->own.a[i]);
 		a->port = 0;
 	}
 }

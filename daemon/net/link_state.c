@@ -9,6 +9,7 @@
 #include "daemon/base/event_loop.h"
 #include "daemon/base/log.h"
 #include "daemon/base/state.h"
+#include "daemon/net/listening.h"
 #include "llp/common/links.h"
 #include "util/list.h"
 #include "util/timer.h"
@@ -27,9 +28,12 @@ static void check_links(struct timer *t)
 {
 	struct link_state *l = list_entry(t, struct link_state, look);
 	struct worker *w = l->worker;
-	const struct config *cfg = &w->daemon->cfg;
-	bool up = links_up(cfg->listen, cfg->naddrs);
+	struct own_addrs named;
+	bool up;
 
+	listening_update(w);
+	listening_named(w, &named);
+	up = links_up(named.a, named.n);
 	if (up == !w->port_down)
 		return;
 	log_info("links: %s", up ? "an interface with an address of the daemon is up again"
@@ -61,8 +65,10 @@ int link_state_open(struct worker *w, void (*changed)(struct worker *w, bool up)
 	r = l->fd = links_watch();
 	if (r >= 0)
 		r = event_loop_watch(w->loop, l->fd, EVENT_LOOP_READ, on_netlink, l, &l->watch);
-	if (r < 0)
+	if (r < 0) {
 		log_info("links: changes are not noticed: %s", strerror(-r));
+		listening_poll(w);
+	}
 	check_links(&l->look);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether an interface with an address of the daemon is up, as the kernel tells it. */
+/* Notices of the kernel: whether an interface with an address of the daemon is up. Each one
+ * updates the addresses that it listens at. */
 #ifndef DAEMON_NET_LINK_STATE_H
 #define DAEMON_NET_LINK_STATE_H
 

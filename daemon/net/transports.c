@@ -2,7 +2,6 @@
 #include "daemon/net/transports.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,13 +9,9 @@
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
 
-enum { PRIVATE_LAST = 254 }; /* 127.0.0.254 */
-
 static struct llp_config transport_config(const struct config *cfg)
 {
 	return (struct llp_config){
-		.addrs = cfg->listen,
-		.naddrs = cfg->naddrs,
 		.streams = (uint16_t)cfg->sctp.streams,
 		.adaptation = cfg->sctp.adaptation,
 		.mtu = cfg->user.mtu,
@@ -32,37 +27,10 @@ static struct llp_config transport_config(const struct config *cfg)
 	};
 }
 
-/* The default addresses serve a first try: where there is no IPv6, the IPv4 one is enough. */
-static bool drop_ipv6(struct daemon *d, int err)
-{
-	struct config def;
-
-	config_default(&def);
-	if ((err != -EADDRNOTAVAIL && err != -EAFNOSUPPORT) || d->cfg.naddrs != def.naddrs ||
-	    memcmp(d->cfg.listen, def.listen, sizeof(def.listen)) != 0)
-		return false;
-	log_info("listen: this host has no ::1: peers at 127.0.0.1 only");
-	d->cfg.naddrs = 1;
-	return true;
-}
-
-/* --private: the addresses of this host's loopback interface are tried one after the other. */
-static bool next_address(struct daemon *d, int err)
-{
-	struct sockaddr_in *a = (void *)&d->cfg.listen[0];
-	uint32_t host = ntohl(a->sin_addr.s_addr);
-
-	if (err != -EADDRINUSE || !d->cfg.private || (host & 0xff) == PRIVATE_LAST)
-		return false;
-	a->sin_addr.s_addr = htonl(host + 1);
-	return true;
-}
-
 static int open_user(struct worker *w, char *ret_reason, size_t len)
 {
 	struct daemon *d = w->daemon;
 	struct llp_config cfg = transport_config(&d->cfg);
-	int r;
 
 	cfg.udp_port = (uint16_t)d->cfg.user.udp_port;
 	cfg.buffer = (uint32_t)d->cfg.user.buffer;
@@ -73,9 +41,7 @@ static int open_user(struct worker *w, char *ret_reason, size_t len)
 	d->gso = cfg.gso != LLP_GSO_OFF;
 	if (cfg.udp_port == 0)
 		cfg.ret_free_port = &d->udp_port;
-	r = llp_user_open(&cfg, &association_llp_events, &w->net, ret_reason, len);
-	d->cfg.user.udp_port = d->udp_port;
-	return r;
+	return llp_user_open(&cfg, &association_llp_events, &w->net, ret_reason, len);
 }
 
 static int open_kernel(struct worker *w, char *ret_reason, size_t len)
@@ -113,10 +79,8 @@ static int open_net(struct worker *w, const struct backend *b, char *ret_reason,
 	int r;
 
 	snprintf(d->transport, sizeof(d->transport), "%s", b->name);
-	do {
-		*ret_reason = 0;
-		r = b->open(w, ret_reason, len);
-	} while (r && (drop_ipv6(d, r) || next_address(d, r)));
+	*ret_reason = 0;
+	r = b->open(w, ret_reason, len);
 	if (r && !*ret_reason)
 		snprintf(ret_reason, len, "%s", strerror(-r));
 	if (r == 0 && *ret_reason)
@@ -150,7 +114,7 @@ static int open_loop(struct worker *w)
 	return r;
 }
 
-static int watch_net(struct worker *w)
+int transports_watch(struct worker *w)
 {
 	int fds[LLP_MAX_FDS];
 	unsigned n = llp_fds(w->net, fds);
@@ -165,18 +129,25 @@ static int watch_net(struct worker *w)
 	return 0;
 }
 
+void transports_unwatch(struct worker *w)
+{
+	for (unsigned i = 0; i < LLP_MAX_FDS; i++) {
+		event_loop_unwatch(w->net_watch[i]);
+		w->net_watch[i] = NULL;
+	}
+}
+
 int transports_open(struct worker *w)
 {
 	if (choose_net(w) || open_loop(w))
 		return -1;
 	log_info("transport %s: %s", w->daemon->transport, w->daemon->transport_reason);
-	return watch_net(w);
+	return 0;
 }
 
 void transports_close(struct worker *w)
 {
-	for (unsigned i = 0; i < LLP_MAX_FDS; i++)
-		event_loop_unwatch(w->net_watch[i]);
+	transports_unwatch(w);
 	llp_close(w->self);
 	llp_close(w->net);
 }

@@ -6,6 +6,7 @@
 #include "daemon/base/state.h"
 #include "daemon/base/version.h"
 #include "daemon/net/association.h"
+#include "daemon/net/listening.h"
 #include "daemon/net/path.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
@@ -76,11 +77,12 @@ bool show_status(struct show *s)
 	r->refused_assocs = st.refused;
 	r->unanswered = st.unanswered;
 	r->transport_bytes = st.memory;
-	r->naddrs = d->cfg.naddrs;
+	r->naddrs = d->worker.own.n;
 	r->udp_port = d->udp_port;
 	r->gso = d->gso;
-	for (unsigned i = 0; i < 2 && i < d->cfg.naddrs; i++)
-		r->addr[i] = d->cfg.listen[i];
+	for (unsigned i = 0; i < 2 && i < d->worker.own.n; i++)
+		r->addr[i] = d->worker.own.a[i];
+	show_string(r->waits_for, sizeof(r->waits_for), listening_waits(&d->worker));
 	show_send(s);
 	return true;
 }

@@ -35,14 +35,13 @@ static int scratch(const struct sockaddr_storage *local, const struct sockaddr_s
 	return take_fd(&fd);
 }
 
-/* An address that can be bound is local. */
-static bool is_local(const struct sockaddr_storage *to)
+bool route_is_local(const struct sockaddr_storage *a)
 {
-	struct sockaddr_storage a = *to;
-	autoclose int fd = socket(to->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_storage at = *a;
+	autoclose int fd = socket(a->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	addr_set_port(&a, 0);
-	return fd >= 0 && bind(fd, (struct sockaddr *)&a, addr_len(&a)) == 0;
+	addr_set_port(&at, 0);
+	return fd >= 0 && bind(fd, (struct sockaddr *)&at, addr_len(&at)) == 0;
 }
 
 static bool kernel_has_tunnel(void)
@@ -96,7 +95,7 @@ int route_find(const struct sockaddr_storage *local, const struct sockaddr_stora
 	if (err)
 		return err;
 	r.mtu = fib.mtu;
-	r.gso_safe = is_local(to) ? !kernel_has_tunnel() : is_hardware(fib.device);
+	r.gso_safe = route_is_local(to) ? !kernel_has_tunnel() : is_hardware(fib.device);
 	*ret = r;
 	return 0;
 }

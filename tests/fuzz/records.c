@@ -26,6 +26,7 @@
 #include "ipc/conn.h"
 #include "ipc/ctl.h"
 #include "ipc/local_protocol.h"
+#include "ipc/msg_addr.h"
 #include "proto/ddp/stag.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -98,13 +99,15 @@ static int change_key(struct daemon *daemon, const struct config_key *k, const s
 
 static void start_daemon(void)
 {
-	struct llp_config net = {.addrs = d.cfg.listen, .streams = 8};
+	struct llp_config net = {.addrs = w->own.a, .streams = 8};
+	const struct msg_addr own = {.family = AF_INET, .bytes = {127, 0, 0, 1}};
 
 	worker_init(w, &d, 16);
 	w->assoc_events = &assoc_events;
 	d.change_key = change_key;
 	must(llp_loop_open(&net, &association_llp_events, &w->net) == 0);
-	net.naddrs = d.cfg.naddrs;
+	must(msg_addr_get(&own, &w->own.a[w->own.n++]) == 0);
+	net.naddrs = w->own.n;
 	must(llp_loop_open(&net, &association_llp_events, &w->self) == 0);
 	must(acct_new(&d.cfg.limits, &d.acct) == 0);
 	must(event_loop_new(&turn_hooks, w, 0, &w->loop) == 0);

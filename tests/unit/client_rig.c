@@ -17,6 +17,7 @@
 #include "ipc/conn.h"
 #include "ipc/ctl.h"
 #include "ipc/local_protocol.h"
+#include "ipc/msg_addr.h"
 
 enum { PORT = 5043, STREAMS = 512, EVENTS = 16 };
 
@@ -76,7 +77,8 @@ void rig_start(void)
 {
 	static const struct event_loop_hooks hooks = {
 		.turn = turn, .expiry_us = expiry_us, .sleep = sleep_on, .awake = awake};
-	struct llp_config net = {.addrs = rig.cfg.listen, .streams = STREAMS};
+	struct llp_config net = {.addrs = w->own.a, .streams = STREAMS};
+	const struct msg_addr own = {.family = AF_INET, .bytes = {127, 0, 0, 1}};
 
 	signal(SIGPIPE, SIG_IGN);
 	log_set_level(LOG_LEVEL_ERR);
@@ -85,7 +87,8 @@ void rig_start(void)
 	worker_init(w, &rig, 64);
 	w->assoc_events = &assoc_events;
 	cr_assert_eq(llp_loop_open(&net, &association_llp_events, &w->net), 0);
-	net.naddrs = rig.cfg.naddrs;
+	cr_assert_eq(msg_addr_get(&own, &w->own.a[w->own.n++]), 0);
+	net.naddrs = w->own.n;
 	cr_assert_eq(llp_loop_open(&net, &association_llp_events, &w->self), 0);
 	cr_assert_eq(acct_new(&rig.cfg.limits, &rig.acct), 0);
 	cr_assert_eq(event_loop_new(&hooks, w, 0, &w->loop), 0);

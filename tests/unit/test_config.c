@@ -84,9 +84,10 @@ Test(config, defaults_are_what_the_table_says)
 	cr_expect_eq(c.socket.mode, 0660);
 	cr_expect_eq(c.socket.gid, (gid_t)-1);
 	cr_expect_eq(c.transport, CONFIG_TRANSPORT_USER);
-	cr_expect_eq(c.naddrs, 2);
-	cr_expect_eq(c.listen[0].ss_family, AF_INET);
-	cr_expect_eq(c.listen[1].ss_family, AF_INET6);
+	cr_expect_eq(c.nlisten, 2);
+	cr_expect_str_eq(c.listen[0], "127.0.0.1");
+	cr_expect_str_eq(c.listen[1], "::1");
+	cr_expect_eq(c.loopback, CONFIG_ON);
 	cr_expect_eq(c.user.udp_port, 9899);
 	cr_expect_eq(c.user.buffer, 64 << 20);
 	cr_expect_eq(c.user.congestion_control, LLP_CC_CUBIC);
@@ -114,7 +115,8 @@ Test(config, an_empty_file_means_the_defaults)
 
 static const char other[] =
 	"transport: user\n"
-	"listen: [192.0.2.1, \"2001:db8::1\", \"::2\"]\n"
+	"listen: [192.0.2.1, \"2001:db8::1\", \"fe80::1%eth0\", any, eth0, br-1.7@x, h1.example]\n"
+	"loopback: off\n"
 	"socket: {path: \"/tmp/a \\\"b\\\"\\\\ \\x01\u00e9\", mode: 0600, group: root}\n"
 	"user:\n"
 	"  udp_port: 19899\n"
@@ -144,14 +146,14 @@ static void expect_rule(const struct llp_cc_rule *r, int family, unsigned bits, 
 /* rows: 5043-7.1-01 */
 Test(config, values_of_the_file_are_used)
 {
-	char text[INET6_ADDRSTRLEN];
 	struct config c;
 
 	load_well(other, &c);
 	cr_expect_eq(c.transport, CONFIG_TRANSPORT_USER);
-	cr_expect_eq(c.naddrs, 3);
-	inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&c.listen[1])->sin6_addr, text, sizeof(text));
-	cr_expect_str_eq(text, "2001:db8::1");
+	cr_expect_eq(c.nlisten, 7);
+	cr_expect_str_eq(c.listen[1], "2001:db8::1");
+	cr_expect_str_eq(c.listen[6], "h1.example");
+	cr_expect_eq(c.loopback, CONFIG_OFF);
 	cr_expect_str_eq(c.socket.path, "/tmp/a \"b\"\\ \x01\u00e9");
 	cr_expect_eq(c.socket.mode, 0600);
 	cr_expect_str_eq(c.socket.group, "root");
@@ -235,7 +237,7 @@ Test(config, printed_text_parses_to_the_same_values)
 	expect_round_trip(&c);
 	load_well(other, &c);
 	expect_round_trip(&c);
-	load_well("listen: [\"fe80::1%lo\"]", &c);
+	load_well("listen: [\"fe80::1%nowhere\", 9th.example, any]", &c);
 	expect_round_trip(&c);
 }
 
@@ -318,30 +320,39 @@ static const struct {
 	/* addresses */
 	{"listen: 192.0.2.1", "1:9: listen: expected a list, such as [127.0.0.1, \"::1\"]"},
 	{"listen: []", "1:9: listen: the list is empty"},
-	{"listen: [localhost]", "1:10: listen: localhost is not a numeric address of this system: "
-				"1 to 8 numeric addresses"},
-	{"listen: [127.1]",
-	 "1:10: listen: 127.1 is not a numeric address of this system: 1 to 8 numeric addresses"},
-	{"listen: [\"fe80::1%nowhere\"]",
-	 "1:10: listen: fe80::1%nowhere is not a numeric address of this "
-	 "system: 1 to 8 numeric addresses"},
-	{"listen: [\"fe80::1\"]",
-	 "1:10: listen: fe80::1 needs its interface, as in fe80::1%eth0: 1 to 8 "
-	 "numeric addresses"},
-	{"listen: [0.0.0.0]", "1:10: listen: 0.0.0.0 is a wildcard; name the addresses: 1 to 8 "
-			      "numeric addresses"},
-	{"listen: [\"::\"]",
-	 "1:10: listen: :: is a wildcard; name the addresses: 1 to 8 numeric addresses"},
-	{"listen: [224.0.0.1]",
-	 "1:10: listen: 224.0.0.1 is not the address of one host: 1 to 8 numeric addresses"},
+	{"listen: [127.1]", "1:10: listen: 127.1 is neither an address nor a name: 1 to 8 of: any, "
+			    "interface, host name, numeric address"},
+	{"listen: [\"192.0.2.1:9899\"]",
+	 "1:10: listen: 192.0.2.1:9899 is neither an address nor a name: 1 to 8 of: any, "
+	 "interface, host name, numeric address"},
+	{"listen: [\"eth 0\"]", "1:10: listen: eth 0 is neither an address nor a name: 1 to 8 of: "
+				"any, interface, host name, numeric address"},
+	{"listen: [\"fe80::1%an-interface-with-a-long-name\"]",
+	 "1:10: listen: fe80::1%an-interface-with-a-long-name is neither an address nor a name: 1 "
+	 "to 8 of: any, interface, host name, numeric address"},
+	{"listen: [\"fe80::1\"]", "1:10: listen: fe80::1 needs its interface, as in fe80::1%eth0: "
+				  "1 to 8 of: any, interface, host name, numeric address"},
+	{"listen: [\"2001:db8::1%eth0\"]",
+	 "1:10: listen: 2001:db8::1%eth0 has an interface, but is not a link-local address: 1 to 8 "
+	 "of: any, interface, host name, numeric address"},
+	{"listen: [0.0.0.0]", "1:10: listen: 0.0.0.0 is a wildcard; write any: 1 to 8 of: any, "
+			      "interface, host name, numeric address"},
+	{"listen: [\"::\"]", "1:10: listen: :: is a wildcard; write any: 1 to 8 of: any, "
+			     "interface, host name, numeric address"},
+	{"listen: [224.0.0.1]", "1:10: listen: 224.0.0.1 is not the address of one host: 1 to 8 "
+				"of: any, interface, host name, numeric address"},
 	{"listen: [\"::ffff:192.0.2.1\"]",
-	 "1:10: listen: ::ffff:192.0.2.1 must be written as an IPv4 "
-	 "address: 1 to 8 numeric addresses"},
-	{"listen:\n- 192.0.2.1\n- 192.0.2.1\n",
-	 "3:3: listen: 192.0.2.1 occurs twice: 1 to 8 numeric addresses"},
+	 "1:10: listen: ::ffff:192.0.2.1 must be written as an IPv4 address: 1 to 8 of: any, "
+	 "interface, host name, numeric address"},
+	{"listen:\n- 192.0.2.1\n- 192.0.2.1\n", "3:3: listen: 192.0.2.1 occurs twice: 1 to 8 of: "
+						"any, interface, host name, numeric address"},
+	{"listen: [\"2001:db8::1\", \"2001:DB8:0::1\"]",
+	 "1:25: listen: 2001:DB8:0::1 occurs twice: 1 to 8 of: any, interface, host name, numeric "
+	 "address"},
 	{"listen: [192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4, 192.0.2.5, 192.0.2.6, 192.0.2.7, "
 	 "192.0.2.8, 192.0.2.9]",
-	 "1:98: listen: 192.0.2.9 is one too many: 1 to 8 numeric addresses"},
+	 "1:98: listen: 192.0.2.9 is one too many: 1 to 8 of: any, interface, host name, numeric "
+	 "address"},
 	/* keys */
 	{"session:\n  pending_mx: 1\n",
 	 "2:3: session.pending_mx: unknown key: did you mean pending_max?"},
@@ -351,7 +362,7 @@ static const struct {
 	{"user: {color: red}", "1:8: user.color: unknown key: known here: udp_port gso mtu buffer "
 			       "congestion_control congestion_control_for"},
 	{"color: red",
-	 "1:1: color: unknown key: known here: transport listen socket user kernel sctp "
+	 "1:1: color: unknown key: known here: transport listen loopback socket user kernel sctp "
 	 "session polling limits log"},
 	{"log: {level: info, level: info}", "1:20: log.level: given twice, first in line 1"},
 	{"log: {level: info}\nuser: {}\nlog: {}\n", "3:1: log: given twice, first in line 1"},

@@ -303,15 +303,14 @@ static void start_daemon(struct side *s, uint8_t host)
 {
 	const struct msg_addr own = {.family = AF_INET, .bytes = {127, 0, 0, host}};
 	struct daemon *d = &s->d;
-	struct llp_config net = {.streams = 8, .addrs = d->cfg.listen, .naddrs = 1};
+	struct llp_config net = {.streams = 8, .addrs = d->worker.own.a, .naddrs = 1};
 	struct llp_config self = {.streams = 8};
 
 	s->host = host;
 	config_default(&d->cfg);
 	cr_assert_eq(d->cfg.session.idle_ms, IDLE_MS);
-	d->cfg.naddrs = 1;
-	cr_assert_eq(msg_addr_get(&own, &d->cfg.listen[0]), 0);
 	worker_init(&d->worker, d, 4096);
+	cr_assert_eq(msg_addr_get(&own, &d->worker.own.a[d->worker.own.n++]), 0);
 	d->worker.assoc_events = &assoc_events;
 	cr_assert_eq(llp_sim_open(world, &net, &events, &d->worker.net), 0);
 	cr_assert_eq(llp_loop_open(&self, &events, &d->worker.self), 0);

@@ -55,19 +55,18 @@ static void start(void)
 
 	log_set_level(LOG_LEVEL_ERR);
 	config_default(&d.cfg);
-	d.cfg.naddrs = 3;
 	d.cfg.limits.events = 16;
-	for (uint8_t i = 0; i < d.cfg.naddrs; i++) {
-		const struct msg_addr own = at(i + 1, 0);
-
-		cr_assert_eq(msg_addr_get(&own, &d.cfg.listen[i]), 0);
-	}
 	strcpy(d.transport, "user");
 	worker_init(w, &d, 64);
+	for (w->own.n = 0; w->own.n < 3; w->own.n++) {
+		const struct msg_addr own = at((uint8_t)(w->own.n + 1), 0);
+
+		cr_assert_eq(msg_addr_get(&own, &w->own.a[w->own.n]), 0);
+	}
 	w->assoc_events = &assoc_events;
 	cr_assert_eq(llp_loop_open(&net, &association_llp_events, &w->net), 0);
-	net.addrs = d.cfg.listen;
-	net.naddrs = d.cfg.naddrs;
+	net.addrs = w->own.a;
+	net.naddrs = w->own.n;
 	cr_assert_eq(llp_loop_open(&net, &association_llp_events, &w->self), 0);
 	cr_assert_eq(acct_new(&d.cfg.limits, &d.acct), 0);
 	cr_assert_eq(event_loop_new(&turn_hooks, w, 0, &w->loop), 0);
@@ -211,7 +210,7 @@ Test(addrs, several_addresses_need_a_transport_that_has_paths)
 	cr_assert_eq(endpoint_addrs_read_listen(w, &l, &at_list, &rep), 0);
 	cr_assert_eq(at_list.n, 1);
 	l.addrs[0] = (struct msg_addr){.family = AF_INET6, .port = PORT};
-	d.cfg.listen[0] = (struct sockaddr_storage){.ss_family = AF_INET6};
+	w->own.a[0] = (struct sockaddr_storage){.ss_family = AF_INET6};
 	cr_assert_eq(endpoint_addrs_read_listen(w, &l, &at_list, &rep), 0);
 	cr_assert_eq(at_list.n, 0, "the wildcard is all of them");
 }
@@ -241,7 +240,7 @@ Test(addrs, an_association_is_shared_by_requests_with_the_same_addresses)
 		cr_assert_eq(q, r, "%u", i);
 	}
 	cr_assert_eq(w->assocs.used, 5);
-	d.cfg.listen[2] = ends_of(to(1, 9)).peer.a[0];
+	w->own.a[2] = ends_of(to(1, 9)).peer.a[0];
 	e = ends_of(first);
 	cr_assert_eq(association_get(w, &e, &q), 0);
 	cr_assert_neq(p, q, "the same addresses with another one first");
