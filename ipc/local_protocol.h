@@ -17,7 +17,7 @@
  */
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 14,
+	IPC_VERSION_MINOR = 15,
 
 	/* Each minor number added: */
 	IPC_MINOR_FIRST = 0,
@@ -36,6 +36,7 @@ enum {
 	IPC_MINOR_CTL_USER = 13,   /* CTL_USER and CTL_TURN */
 	IPC_MINOR_READ_PARTS = 14, /* WQE_READ without an element, or with several */
 	IPC_MINOR_ACCESS = 14,     /* MSG_OPTIONS_ACCESS, MSG_QP_CREDITS, MSG_QP_STRICT_RECVS */
+	IPC_MINOR_DONE = 15,       /* ring_shared.done, wqe_cqe.index */
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

@@ -39,6 +39,7 @@ struct ring_shared {
 	_Atomic uint32_t blocked;                  /* producer waits for room */
 	_Alignas(RING_LINE) _Atomic uint32_t head; /* written by the consumer */
 	_Atomic uint32_t sleeping;                 /* consumer waits for entries */
+	_Atomic uint32_t done; /* work queues: entries before this index are complete */
 };
 
 _Static_assert(sizeof(struct ring_shared) == 2 * RING_LINE, "the layout is shared");
@@ -178,6 +179,19 @@ static inline void ring_release(struct ring *r, uint32_t n)
 {
 	r->mine += n;
 	atomic_store_explicit(&r->sh->head, r->mine, memory_order_release);
+}
+
+/* The consumer of a work queue has completed all entries before this index, and their completions
+ * are in their ring. */
+static inline void ring_set_done(struct ring *r, uint32_t index)
+{
+	/* pairs with the acquire in ring_done(); the completion was published before */
+	atomic_store_explicit(&r->sh->done, index, memory_order_release);
+}
+
+static inline uint32_t ring_done(const struct ring *r)
+{
+	return atomic_load_explicit(&r->sh->done, memory_order_acquire);
 }
 
 /* True, once, if the producer waits for room and must be woken. Call it after ring_release(). */

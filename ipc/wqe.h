@@ -134,8 +134,10 @@ struct wqe_cqe {
 	uint32_t err_stag;
 	uint64_t err_to;
 	uint32_t err_len;
-	uint32_t qn; /* raw */
-	uint64_t pad2;
+	uint32_t qn;    /* raw */
+	uint32_t index; /* of the entry after it in its queue; not of shared queues and raw receives
+			 */
+	uint32_t pad2;
 };
 
 _Static_assert((int)WQE_MAX_SGE == OPCODE_MAX_SGE, "the table knows the limit");

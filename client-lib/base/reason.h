@@ -23,4 +23,7 @@ int reason_former(const char *call);
 /* The context belongs to the parent of this process: returns -ECHILD. */
 int reason_forked(const char *call);
 
+/* err_kind of a completion that the library has made, because the daemon had ended. */
+enum { REASON_DAEMON_ENDED = 0xffff };
+
 #endif

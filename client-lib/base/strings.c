@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "client-lib/base/exported.h"
+#include "client-lib/base/reason.h"
 #include "util/opcode.h"
 #include "util/wc_status.h"
 
@@ -214,7 +215,9 @@ static void add_failure(struct text *t, const struct ddp_wc *wc)
 	const struct cause *c = NULL;
 
 	add_text(t, "%s ", ddp_wc_opcode_str(wc->opcode));
-	if (wc->status == DDP_WC_FLUSH_ERR)
+	if (wc->status == DDP_WC_FLUSH_ERR && wc->err_kind == REASON_DAEMON_ENDED)
+		add_text(t, "was not done: the daemon has ended, or has ended this connection");
+	else if (wc->status == DDP_WC_FLUSH_ERR)
 		add_text(t, "was not done: %s", causes[DDP_WC_FLUSH_ERR].text);
 	else if (wc->status == DDP_WC_REM_ACCESS_ERR || wc->status == DDP_WC_REM_OP_ERR)
 		add_text(t, "refused by the peer");

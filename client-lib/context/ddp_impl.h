@@ -4,8 +4,8 @@
  *
  * Locks are taken in this order: events or async, a CQ's lock, agent_lock, calls, the context's
  * lock. The lock of the agent follows a CQ's lock or that of a queue of a QP, and none follows it.
- * A queue's lock may be held before the context's. Otherwise the locks of queues and those of slabs
- * and maps are never held together with another one.
+ * A queue's lock follows a CQ's and precedes the context's. Otherwise the locks of queues and those
+ * of slabs and maps are never held together with another one.
  */
 #ifndef DDP_IMPL_H
 #define DDP_IMPL_H
@@ -113,6 +113,10 @@ struct mw {
 /* The place of a QP in the list of one of its CQs, or of its SRQ. */
 struct cq_user {
 	struct list link;
+	struct queue *queue; /* whose entries are flushed when the daemon has ended; NULL: none */
+	uint32_t num;        /* of the QP */
+	bool recv;
+	bool flushing;
 	uint32_t slot;    /* in the bell page */
 	uint32_t entries; /* that it may use at once */
 };
@@ -172,6 +176,9 @@ struct queue {
 	pthread_mutex_t lock;
 	struct ring ring;
 	struct ddp_ctx *ctx;
+	uint64_t *ids; /* wr_id of the entries that may not be complete, by index; see flush.h */
+	uint32_t ids_size, done;
+	bool counted; /* the daemon counts them */
 	uint32_t max_sge;
 	uint32_t qns;   /* receives: queue numbers 0 .. qns - 1 are valid */
 	bool tagged;    /* receives: DDP_QN_TAGGED is valid, too */

@@ -82,6 +82,8 @@ static int learn_reason(struct ddp_easy *e)
 {
 	int r = easy_hub_wait(e->hub, &e->end, is_over, deadline_in(REASON_MS));
 
+	if (r == -EPIPE)
+		return easy_link_break(e, r, "%s", ddp_last_reason());
 	if (r < 0)
 		return easy_link_break(e, -ECONNRESET, "the connection has ended");
 	if (e->end.err == 0)

@@ -243,6 +243,8 @@ static void del_srq_user(struct ddp_qp *qp)
 static void free_qp(struct ddp_qp *qp)
 {
 	ring_map_put(&qp->id->ctx->maps, qp->map);
+	free(qp->sq.ids);
+	free(qp->rq.ids);
 	pthread_mutex_destroy(&qp->sq.lock);
 	pthread_mutex_destroy(&qp->rq.lock);
 	free(qp);
@@ -320,6 +322,21 @@ static void give_room(struct ddp_qp *qp)
 	cq_give_room(qp->recv_cq, &qp->recv_user);
 }
 
+/* What a daemon leaves undone is flushed. It does not count receives that complete in any order. */
+static void count_entries(struct ddp_qp *qp)
+{
+	bool counts = qp->id->ctx->minor >= IPC_MINOR_DONE;
+
+	qp->sq.counted = counts;
+	qp->rq.counted = counts && !qp->srq && !qp->raw;
+	qp->send_user.num = qp->recv_user.num = qp->num;
+	qp->recv_user.recv = true;
+	if (qp->sq.counted)
+		qp->send_user.queue = &qp->sq;
+	if (qp->rq.counted)
+		qp->recv_user.queue = &qp->rq;
+}
+
 int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init *init,
 		  struct ddp_qp **ret)
 {
@@ -350,6 +367,7 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 		free_qp(qp);
 		return r;
 	}
+	count_entries(qp);
 	cq_add_user(qp->send_cq, &qp->send_user, qp->slot);
 	cq_add_user(qp->recv_cq, &qp->recv_user, qp->slot);
 	context_use(id->ctx, &pd->uses, 1);

@@ -5,6 +5,7 @@
 
 #include "client-lib/base/reason.h"
 #include "client-lib/context/ddp_impl.h"
+#include "client-lib/work/flush.h"
 #include "client-lib/work/post_check.h"
 #include "ipc/doorbell.h"
 #include "ipc/local_protocol.h"
@@ -221,6 +222,9 @@ static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 		e->num_sge = (uint8_t)wr->num_sge;
 		memcpy(e->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
 	}
+	r = flush_keep(&qp->sq, "ddp_post_send", wr->wr_id);
+	if (r)
+		return r;
 	ring_reserve(ring);
 	if (op == WQE_BIND)
 		wr->bind.mw->rkey = wr->bind.rkey;
@@ -234,6 +238,8 @@ static int put_recv(struct queue *q, const char *call, const struct ddp_recv_wr 
 
 	if (r == 0)
 		r = post_check_recv(q, call, wr);
+	if (r == 0)
+		r = flush_keep(q, call, wr->wr_id);
 	if (r)
 		return r;
 	e->wr_id = wr->wr_id;

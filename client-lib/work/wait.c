@@ -8,6 +8,7 @@
 
 #include "client-lib/base/reason.h"
 #include "client-lib/context/ddp_impl.h"
+#include "client-lib/work/flush.h"
 #include "ipc/doorbell.h"
 #include "ipc/wqe.h"
 #include "util/yield.h"
@@ -155,6 +156,8 @@ static int poll_once(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 	if (!cq->hung_up)
 		return 0;
 	last = take_completions(cq, n, wc); /* completions that the daemon wrote before it ended */
+	if (last == 0)
+		last = flush_take(cq, n, wc);
 	return last ? last : reason_daemon_gone("ddp_poll_cq");
 }
 

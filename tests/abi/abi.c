@@ -32,7 +32,8 @@ struct member {
 	}
 
 static const struct member m_ring_shared[] = {M(ring_shared, tail), M(ring_shared, blocked),
-					      M(ring_shared, head), M(ring_shared, sleeping)};
+					      M(ring_shared, head), M(ring_shared, sleeping),
+					      M(ring_shared, done)};
 static const struct member m_bell_page[] = {M(bell_page, summary), M(bell_page, word),
 					    M(bell_page, sleeping)};
 static const struct member m_wqe_sge[] = {M(wqe_sge, addr), M(wqe_sge, len), M(wqe_sge, lkey)};
@@ -67,7 +68,8 @@ static const struct member m_wqe_cqe[] = {
 	M(wqe_cqe, wr_id),    M(wqe_cqe, qp_num),   M(wqe_cqe, status),   M(wqe_cqe, opcode),
 	M(wqe_cqe, flags),    M(wqe_cqe, pad),      M(wqe_cqe, imm),      M(wqe_cqe, byte_len),
 	M(wqe_cqe, inv_rkey), M(wqe_cqe, err_perr), M(wqe_cqe, err_term), M(wqe_cqe, err_stag),
-	M(wqe_cqe, err_to),   M(wqe_cqe, err_len),  M(wqe_cqe, qn),       M(wqe_cqe, pad2)};
+	M(wqe_cqe, err_to),   M(wqe_cqe, err_len),  M(wqe_cqe, qn),       M(wqe_cqe, index),
+	M(wqe_cqe, pad2)};
 static const struct member m_msg_hdr[] = {M(msg_hdr, op), M(msg_hdr, seq)};
 static const struct member m_msg_error[] = {M(msg_error, hdr), M(msg_error, err),
 					    M(msg_error, fatal), M(msg_error, reason)};

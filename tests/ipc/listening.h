@@ -43,7 +43,7 @@ static struct ddp_qp *make_qp(struct ddp_id *id)
 	return qp;
 }
 
-static struct ddp_id *make_id(void)
+static inline struct ddp_id *make_id(void)
 {
 	struct ddp_id *id;
 
@@ -59,7 +59,7 @@ static uint32_t cookie(void)
 }
 
 /* A peer requests a session. Returns the new id. */
-static struct ddp_id *request(uint32_t number)
+static inline struct ddp_id *request(uint32_t number)
 {
 	struct ddp_id *id;
 

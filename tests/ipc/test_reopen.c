@@ -168,6 +168,8 @@ Test(reopen, what_belonged_to_sessions_is_destroyed_without_the_daemon)
 	before = fake.nrec;
 	init.send_cq = init.recv_cq = cq;
 	cr_expect_eq(post_until_full(qp), -EPIPE);
+	while (ddp_wait_cq(cq, 1, &wc, -1) == 1)
+		cr_expect_eq(wc.status, DDP_WC_FLUSH_ERR, "what was posted");
 	cr_expect_eq(ddp_wait_cq(cq, 1, &wc, -1), -EPIPE);
 	cr_expect_eq(ddp_disconnect(id), -EPIPE);
 	cr_expect_eq(ddp_accept(asked, NULL), -EINVAL);

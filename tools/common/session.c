@@ -374,9 +374,12 @@ void session_note_path(const char *sentence)
 static int session_ended(struct session *s, const char *what)
 {
 	struct ddp_cm_event *ev;
-	int r = -ECONNRESET;
+	int r = s->own_ctx ? await_event(s, REASON_MS, &ev) : -EAGAIN;
 
-	if (s->own_ctx && await_event(s, REASON_MS, &ev) == 0) {
+	if (r == -EPIPE)
+		return session_fail(what, r);
+	if (r == 0) {
+		r = -ECONNRESET;
 		if (ev->type == DDP_CM_DISCONNECTED)
 			atomic_store(&s->up, false);
 		if (ev->err)
@@ -387,7 +390,7 @@ static int session_ended(struct session *s, const char *what)
 		return r;
 	}
 	message_error("%s: the session with %s ended", what, s->peer);
-	return r;
+	return -ECONNRESET;
 }
 
 int session_wc_fail(struct session *s, const char *what, const struct ddp_wc *wc)

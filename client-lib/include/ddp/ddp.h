@@ -16,8 +16,9 @@
  * and ddp_rereg_mr() change the public members of an MR or a window, so no other thread may use
  * the object at that time.
  *
- * When the daemon ends, calls return -EPIPE, calls that wait as well. Destroying an object then
- * only frees its memory. ddp_reopen() goes on with the next daemon.
+ * When the daemon ends, calls return -EPIPE, calls that wait as well. A CQ first returns the last
+ * completions, and DDP_WC_FLUSH_ERR for each request of its QPs that the daemon has left undone.
+ * Destroying an object only frees its memory. ddp_reopen() goes on with the next daemon.
  *
  * Lifetimes: destroy an object before the objects that it was made from, else these calls return
  * -EBUSY: QPs before their CQs, SRQ and PD; MRs, windows and SRQs before their PD; windows before
@@ -364,7 +365,8 @@ enum ddp_wc_status {
 	DDP_WC_LOC_BOUNDS_ERR, /* sge outside its region */
 	DDP_WC_REM_ACCESS_ERR, /* the peer refused: key, bounds or right */
 	DDP_WC_REM_OP_ERR,     /* the peer refused for another reason */
-	DDP_WC_FLUSH_ERR,      /* the session ended first; the DISCONNECTED event has the reason */
+	DDP_WC_FLUSH_ERR,      /* the session ended first; the DISCONNECTED event has the reason.
+				  Or the daemon ended: then ddp_explain() says so */
 	DDP_WC_MW_BIND_ERR     /* window, region, rights or bounds of a bind are invalid */
 };
 

@@ -254,11 +254,21 @@ static struct wqe_cqe entry_of(const struct qp *qp, const struct rdmap_done *don
 	};
 }
 
+/* Returns the index behind the entry that is complete now; 0: its queue has none. */
+static uint32_t count_done(struct qp *qp, bool recv)
+{
+	if (!recv)
+		return ++qp->wq.done_send;
+	return qp->wq.srq || qp->attr.raw ? 0 : ++qp->wq.done_recv;
+}
+
 static void complete_work(void *user, const struct rdmap_done *done)
 {
 	struct qp *qp = user;
 	bool recv = opcode_has(done->op, OPCODE_COMPLETION);
 	struct cq *cq = recv ? qp->wq.recv_cq : qp->wq.send_cq;
+	struct ring *ring = recv ? &qp->wq.rq : &qp->wq.sq;
+	uint32_t index = count_done(qp, recv);
 	struct wqe_cqe e;
 
 	if (recv)
@@ -269,10 +279,13 @@ static void complete_work(void *user, const struct rdmap_done *done)
 		srq_done(qp->wq.srq, 1);
 	if (done->status == RDMAP_SUCCESS && !done->signaled) {
 		cq_unreserve(cq, 1);
-		return;
+	} else {
+		e = entry_of(qp, done);
+		e.index = index;
+		cq_push(cq, &e, done->solicited || done->status != RDMAP_SUCCESS);
 	}
-	e = entry_of(qp, done);
-	cq_push(cq, &e, done->solicited || done->status != RDMAP_SUCCESS);
+	if (index)
+		ring_set_done(ring, index);
 }
 
 /* ---- memory that the client's agent copies ---- */

@@ -18,6 +18,7 @@ struct srq;
 
 /* The queues of a queue pair. */
 struct wr_queues {
+	uint32_t done_send, done_recv; /* entries completed so far; not of a shared queue */
 	uint32_t flush_pending; /* oldest entries of sq, to be flushed although the state is RTS */
 	uint32_t taken_send, taken_recv; /* held by the endpoint; each has a completion reserved */
 	struct cq *send_cq;
