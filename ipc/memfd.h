@@ -45,7 +45,8 @@ int memfd_create_mapped(const char *name, uint64_t size, int *ret_fd, void **ret
 int memfd_verify(int fd, uint64_t offset, uint64_t len, bool write);
 
 /* Verifies, then maps [offset, offset + len) shared. The offset needs no alignment. The fd may be
- * closed afterward. Core dumps leave the memory out. Undo it with memfd_unmap(). Returns 0, MEMFD_E_*, or a negative errno value.
+ * closed afterward. Core dumps leave the memory out. Undo it with memfd_unmap(). Returns 0,
+ * MEMFD_E_*, or a negative errno value.
  */
 int memfd_map_client(int fd, uint64_t offset, uint64_t len, bool write, struct memfd_map *ret);
 
