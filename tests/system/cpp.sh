@@ -24,7 +24,7 @@ for compiler in g++ clang++; do
 	done
 done
 sanitize=()
-[ "$DDP_SANITIZERS" = none ] || sanitize=("-fsanitize=$DDP_SANITIZERS")
+[ "$DDP_SANITIZERS" = none ] || sanitize=("-fsanitize=${DDP_SANITIZERS// /}")
 for source in "${sources[@]}"; do
 	$CXX -std=c++17 "${flags[@]}" "${sanitize[@]}" -o "$tmp/$(basename "$source" .cc)" "$source" "$bin/.libs/libddpclient.so" \
 		"-Wl,-rpath,$bin/.libs" >"$tmp/compiler.log" 2>&1 || fail "$CXX: $source"
