@@ -25,10 +25,7 @@ enum {
 	KERNEL_PATH_EVENTS = 16,      /* that wait to be reported */
 };
 
-/* The end of a sentence about a peer that does not answer at all. */
-#define KERNEL_SILENCE                                                                             \
-	"the network may drop SCTP (IP protocol 132; with kernel.udp_port UDP), or its ddpsctpd "  \
-	"has the transport user (ddpctl status there)"
+enum { KERNEL_SILENCE_MAX = 200 };
 
 /* The owner of a descriptor in the epoll set. */
 struct kernel_watch {
@@ -202,6 +199,10 @@ bool kernel_conn_measure(struct kernel_conn *c);
 
 /* Makes epoll watch the socket for input, and for room if `writable`. */
 void kernel_conn_watch(struct kernel_conn *c, bool writable);
+
+/* The end of a sentence about a peer that does not answer at all: which packets may be dropped, and
+ * where to let them through. udp_port: kernel.udp_port, or 0. */
+const char *kernel_silence(uint16_t udp_port, char ret[KERNEL_SILENCE_MAX]);
 
 /* Ends associations whose set-up takes too long. */
 void kernel_conn_expire(struct kernel *t);

@@ -207,16 +207,32 @@ int kernel_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
 	return 0;
 }
 
+const char *kernel_silence(uint16_t udp_port, char ret[KERNEL_SILENCE_MAX])
+{
+	static const char other[] = "or its ddpsctpd has the transport user (ddpctl status there)";
+
+	if (udp_port)
+		snprintf(ret, KERNEL_SILENCE_MAX, "let UDP port %u through the firewalls; %s",
+			 udp_port, other);
+	else
+		snprintf(ret, KERNEL_SILENCE_MAX,
+			 "let IP protocol 132 through the firewalls (NAT and clouds drop it: set "
+			 "transport: user); %s",
+			 other);
+	return ret;
+}
+
 void kernel_conn_expire(struct kernel *t)
 {
 	struct llp_sctp_conn *sc;
 
 	while ((sc = llp_sctp_expired(&t->sctp))) {
 		const struct kernel_conn *c = (const struct kernel_conn *)sc;
-		char text[ADDR_TEXT_MAX];
+		char text[ADDR_TEXT_MAX], why[KERNEL_SILENCE_MAX];
 
-		llp_sctp_end(sc, ETIMEDOUT, "%s does not answer within %u ms: " KERNEL_SILENCE,
-			     addr_host_text(&c->remote, text), t->sctp.cfg.init_ms);
+		llp_sctp_end(sc, ETIMEDOUT, "%s does not answer within %u ms: %s",
+			     addr_host_text(&c->remote, text), t->sctp.cfg.init_ms,
+			     kernel_silence(t->sctp.cfg.udp_port, why));
 	}
 }
 

@@ -34,7 +34,7 @@ static void on_lost(struct kernel_conn *c, const struct sctp_assoc_change *a, si
 static void on_refused(struct kernel_conn *c)
 {
 	int err = error_of(c);
-	char addr[ADDR_TEXT_MAX];
+	char addr[ADDR_TEXT_MAX], why[KERNEL_SILENCE_MAX];
 
 	addr_host_text(&c->remote, addr);
 	if (err == ECONNREFUSED)
@@ -48,7 +48,8 @@ static void on_refused(struct kernel_conn *c)
 			     "status there)",
 			     addr);
 	else if (err == 0 || err == ETIMEDOUT)
-		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer: " KERNEL_SILENCE, addr);
+		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer: %s", addr,
+			     kernel_silence(kernel_of(c)->sctp.cfg.udp_port, why));
 	else
 		llp_sctp_end(&c->sctp, err, "%s: %s", addr, strerror(err));
 }

@@ -65,7 +65,8 @@ static void no_answer(void)
 	rig_connect(a, "192.0.2.2", &one);
 	CHECK(one.up == 0 && one.err == ETIMEDOUT);
 	CHECK(strstr(one.reason, "192.0.2.2 does not answer within 2000 ms: ") == one.reason);
-	CHECK(strstr(one.reason, "IP protocol 132") && strstr(one.reason, "transport user"));
+	CHECK(strstr(one.reason, "let IP protocol 132 through") &&
+	      strstr(one.reason, "transport user"));
 	rig_shell("ip link del hole");
 	end("no answer: fails after the timeout");
 }
