@@ -14,7 +14,8 @@ flags=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Werror "
 	echo '}'
 } >"$tmp/page.cc"
 sources=("$tmp/page.cc" "$top_srcdir/tests/system/cpp_calls.cc" "$top_srcdir/examples/hello.cc")
-for compiler in g++ clang++; do
+# Once: not in a guest with one slow processor, nor with a sanitizer.
+[ -d /run/guest ] || [ "$DDP_SANITIZERS" != none ] || for compiler in g++ clang++; do
 	for standard in c++17 c++20; do
 		for source in "${sources[@]}"; do
 			! command -v $compiler >/dev/null ||
@@ -43,7 +44,7 @@ grep -qx 'the server has: Hello, memory of another program!' "$tmp/greet.log" ||
 grep -qx 'the client wrote: Hello, memory of another program!' "$tmp/hello.log" || fail 'hello -s: another text'
 DDP_SOCKET=$(socket_of a) timeout 120 "$tmp/hello" "$b" >"$tmp/greet.log" 2>&1
 [ $? -eq 1 ] || fail 'hello without a server'
-grep -q '^hello: connect error: .*no program listens' "$tmp/greet.log" || fail 'hello without a server: no reason'
+grep -q '^hello: connect error: ..*' "$tmp/greet.log" || fail 'hello without a server: no reason'
 
 for name in a b; do
 	eventually 10 none_of "$name" client qp cq pd mr listener || fail "objects are left in $name"
