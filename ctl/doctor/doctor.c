@@ -227,6 +227,13 @@ static void check_addresses(struct doctor *d, bool for_host)
 			    "%s%s", addr_host_text(a, text),
 			    here ? "" : " is not an address of this host");
 	}
+	if (*d->status.waits_for)
+		add_finding(d, "listen",
+			    strncmp(d->status.waits_for, "::1 ", 4) == 0
+				    ? NULL
+				    : "correct 'listen' if it is wrong; the daemon uses an address "
+				      "as soon as the host has it",
+			    "waits for %.95s", d->status.waits_for);
 	if (!outside && d->status.naddrs <= 2)
 		add_finding(d, "listen",
 			    for_host
@@ -388,7 +395,7 @@ static const char *wire_text(const struct doctor *d, char ret[WIRE])
 }
 
 /* An INIT of this program, not of the daemon: it shows which protocols get through, and no more. */
-static void check_transport(struct doctor *d, const char *name, enum probe_answer answer)
+static void check_transport(struct doctor *d, const char *name, enum probe_answer answer, bool here)
 {
 	static const char *const words[] = {
 		[PROBE_LISTENS] = "a program listens at SCTP port 5043",
@@ -405,7 +412,11 @@ static void check_transport(struct doctor *d, const char *name, enum probe_answe
 	if (has_transport(d, name)) {
 		d->answer = answer;
 		wire_text(d, wire);
-		if (answer == PROBE_NOTHING || answer == PROBE_FOREIGN)
+		if (answer == PROBE_NOTHING && here)
+			snprintf(remedy, sizeof(remedy),
+				 "it is an address of this host, and the daemon listens elsewhere: "
+				 "add it to 'listen', or name one that 'ddpctl status' shows");
+		else if (answer == PROBE_NOTHING || answer == PROBE_FOREIGN)
 			snprintf(remedy, sizeof(remedy),
 				 "start ddpsctpd there, with this transport, %s, and this address "
 				 "in 'listen': 'ddpctl status' there shows them",
@@ -424,10 +435,24 @@ static void check_transport(struct doctor *d, const char *name, enum probe_answe
 		    has_transport(d, name) ? " (the transport of this daemon)" : "");
 }
 
+static bool is_of_this_host(const struct sockaddr_storage *a)
+{
+	struct ifaddrs *all = NULL;
+	bool r;
+
+	if (getifaddrs(&all) < 0)
+		return false;
+	r = on_this_host(a, all);
+	freeifaddrs(all);
+	return r;
+}
+
 static void check_both_transports(struct doctor *d, const struct sockaddr_storage *to)
 {
-	check_transport(d, "user", probe_user(to, (uint16_t)udp_port(d), PROBE_MS));
-	check_transport(d, "kernel", probe_kernel(to, MSG_DEFAULT_PORT, PROBE_MS));
+	bool here = is_of_this_host(to);
+
+	check_transport(d, "user", probe_user(to, (uint16_t)udp_port(d), PROBE_MS), here);
+	check_transport(d, "kernel", probe_kernel(to, MSG_DEFAULT_PORT, PROBE_MS), here);
 	add_finding(d, "wire", NULL, "transport user is UDP port %u, kernel is IP protocol 132",
 		    udp_port(d));
 }

@@ -14,7 +14,6 @@
 #include "daemon/net/resolver.h"
 #include "daemon/net/transports.h"
 #include "llp/common/host_addrs.h"
-#include "llp/common/route.h"
 #include "util/addr.h"
 
 enum {
@@ -120,7 +119,7 @@ static void plan_addr(struct word *w, int i, struct plan *p)
 	if (l)
 		((struct sockaddr_in6 *)&a)->sin6_scope_id = l->index;
 	p->names_loopback |= addr_loopback(&a);
-	if (route_is_local(&a))
+	if (host_has_addr(&a))
 		want(p, &a, i);
 	else
 		snprintf(w->why, sizeof(w->why), "this host does not have the address");
@@ -132,7 +131,7 @@ static void plan_host(struct word *w, int i, struct plan *p)
 	char text[ADDR_TEXT_MAX];
 
 	for (unsigned k = 0; k < w->host.n; k++)
-		if (route_is_local(&w->host.a[k]))
+		if (host_has_addr(&w->host.a[k]))
 			want(p, &w->host.a[k], i);
 	if (w->host.n == 0)
 		snprintf(w->why, sizeof(w->why), "no such interface, and no host of this name%s",
@@ -166,9 +165,9 @@ static void plan_loopback(struct plan *p)
 					.sin6_addr = IN6ADDR_LOOPBACK_INIT};
 	struct sockaddr_storage a;
 
-	if (addr_copy(&a, (const struct sockaddr *)&v4) == 0 && route_is_local(&a))
+	if (addr_copy(&a, (const struct sockaddr *)&v4) == 0 && host_has_addr(&a))
 		want(p, &a, LOOPBACK);
-	if (addr_copy(&a, (const struct sockaddr *)&v6) == 0 && route_is_local(&a))
+	if (addr_copy(&a, (const struct sockaddr *)&v6) == 0 && host_has_addr(&a))
 		want(p, &a, LOOPBACK);
 }
 

@@ -287,3 +287,12 @@ const struct host_link *host_addrs_link(const struct host_addrs *h, unsigned ind
 			return &h->link[i];
 	return NULL;
 }
+
+bool host_has_addr(const struct sockaddr_storage *a)
+{
+	struct sockaddr_storage at = *a;
+	autoclose int fd = socket(a->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	addr_set_port(&at, 0);
+	return fd >= 0 && bind(fd, (struct sockaddr *)&at, addr_len(&at)) == 0;
+}

@@ -45,4 +45,7 @@ int host_addrs_parse(struct host_addrs *h, const void *datagram, size_t len);
 const struct host_link *host_addrs_named(const struct host_addrs *h, const char *name);
 const struct host_link *host_addrs_link(const struct host_addrs *h, unsigned index);
 
+/* True if this host has the address: it can be bound. */
+bool host_has_addr(const struct sockaddr_storage *a);
+
 #endif

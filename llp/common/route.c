@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "llp/common/fib.h"
+#include "llp/common/host_addrs.h"
 #include "util/addr.h"
 #include "util/cleanup.h"
 
@@ -33,15 +34,6 @@ static int scratch(const struct sockaddr_storage *local, const struct sockaddr_s
 	if (connect(fd, (struct sockaddr *)&dst, addr_len(&dst)))
 		return -errno;
 	return take_fd(&fd);
-}
-
-bool route_is_local(const struct sockaddr_storage *a)
-{
-	struct sockaddr_storage at = *a;
-	autoclose int fd = socket(a->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	addr_set_port(&at, 0);
-	return fd >= 0 && bind(fd, (struct sockaddr *)&at, addr_len(&at)) == 0;
 }
 
 static bool kernel_has_tunnel(void)
@@ -95,7 +87,7 @@ int route_find(const struct sockaddr_storage *local, const struct sockaddr_stora
 	if (err)
 		return err;
 	r.mtu = fib.mtu;
-	r.gso_safe = route_is_local(to) ? !kernel_has_tunnel() : is_hardware(fib.device);
+	r.gso_safe = host_has_addr(to) ? !kernel_has_tunnel() : is_hardware(fib.device);
 	*ret = r;
 	return 0;
 }

@@ -30,7 +30,4 @@ struct route {
 int route_find(const struct sockaddr_storage *local, const struct sockaddr_storage *to,
 	       struct route *ret);
 
-/* True if this host has the address: it can be bound. */
-bool route_is_local(const struct sockaddr_storage *a);
-
 #endif

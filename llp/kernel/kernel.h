@@ -117,6 +117,8 @@ struct kernel_listener {
 	uint16_t port;
 	unsigned naddrs; /* 0: each of the transport's, with one listening socket each */
 	struct sockaddr_storage addr[LLP_MAX_ADDRS];
+	unsigned nsockets;
+	struct kernel_listening *socket[LLP_MAX_OWN];
 };
 
 struct kernel {

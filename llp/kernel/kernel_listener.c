@@ -58,7 +58,8 @@ static void put_socket(struct kernel *t, struct kernel_listening *s)
 	free(s);
 }
 
-static int open_socket(struct kernel *t, const struct llp_addrs *at, uint16_t port)
+static int open_socket(struct kernel *t, const struct llp_addrs *at, uint16_t port,
+		       struct kernel_listening **ret)
 {
 	struct kernel_listening *s = calloc(1, sizeof(*s));
 	const char *what;
@@ -81,45 +82,63 @@ static int open_socket(struct kernel *t, const struct llp_addrs *at, uint16_t po
 	r = listen(s->watch.fd, BACKLOG) ? -errno : watch_socket(t, s, EPOLL_CTL_ADD, EPOLLIN);
 	if (r)
 		put_socket(t, s);
+	else
+		*ret = s;
 	return r;
 }
 
-static int get_socket(struct kernel *t, const struct llp_addrs *at, uint16_t port)
+/* Adds a socket at these addresses to those of the listener. */
+static int get_socket(struct kernel *t, struct kernel_listener *l, const struct llp_addrs *at)
 {
-	struct kernel_listening *s = find_socket(t, at, port);
+	struct kernel_listening *s = find_socket(t, at, l->port);
+	int r = 0;
 
-	if (!s)
-		return open_socket(t, at, port);
-	s->refs++;
-	return 0;
+	if (s)
+		s->refs++;
+	else
+		r = open_socket(t, at, l->port, &s);
+	if (r == 0)
+		l->socket[l->nsockets++] = s;
+	return r;
 }
 
 /* ---- listeners ---- */
 
-/* Releases the sockets of the first n addresses, or the one of all addresses. */
-static void put_sockets(struct kernel *t, const struct kernel_listener *l, unsigned n)
+static void put_sockets(struct kernel *t, struct kernel_listener *l)
 {
-	if (l->naddrs) {
-		put_socket(t, find_socket(t, &(struct llp_addrs){l->addr, l->naddrs}, l->port));
-		return;
-	}
-	for (unsigned i = 0; i < n; i++)
-		put_socket(t, find_socket(t, &(struct llp_addrs){&t->sctp.addrs[i], 1}, l->port));
+	while (l->nsockets)
+		put_socket(t, l->socket[--l->nsockets]);
 }
 
-static int get_sockets(struct kernel *t, const struct kernel_listener *l)
+/* At each address of the transport. A loopback address where another daemon has the port is left
+ * out if there is one that other hosts reach. */
+static int get_sockets_at_all(struct kernel *t, struct kernel_listener *l)
 {
-	if (l->naddrs)
-		return get_socket(t, &(struct llp_addrs){l->addr, l->naddrs}, l->port);
-	for (unsigned i = 0; i < t->sctp.cfg.naddrs; i++) {
-		int r = get_socket(t, &(struct llp_addrs){&t->sctp.addrs[i], 1}, l->port);
+	bool outside = false;
+	int left_out = 0;
 
-		if (r) {
-			put_sockets(t, l, i);
+	for (unsigned i = 0; i < t->sctp.cfg.naddrs; i++) {
+		const struct sockaddr_storage *a = &t->sctp.addrs[i];
+		int r = get_socket(t, l, &(struct llp_addrs){a, 1});
+
+		if (r == -EADDRINUSE && addr_loopback(a))
+			left_out = r;
+		else if (r)
 			return r;
-		}
+		else
+			outside |= !addr_loopback(a);
 	}
-	return 0;
+	return outside ? 0 : left_out;
+}
+
+static int get_sockets(struct kernel *t, struct kernel_listener *l)
+{
+	int r = l->naddrs ? get_socket(t, l, &(struct llp_addrs){l->addr, l->naddrs})
+			  : get_sockets_at_all(t, l);
+
+	if (r)
+		put_sockets(t, l);
+	return r;
 }
 
 static struct kernel_listener *find_listener(const struct kernel *t, const struct llp_addrs *at,
@@ -177,47 +196,43 @@ void kernel_unlisten(struct llp_listener *ll)
 			c->listener = NULL;
 	}
 	list_del(&l->all);
-	put_sockets(t, l, t->sctp.cfg.naddrs);
+	put_sockets(t, l);
 	free(l);
 }
 
 /* ---- addresses that come and go ---- */
 
-/* Releases the sockets at the address of the listeners before `end`. */
-static void put_sockets_at(struct kernel *t, const struct sockaddr_storage *a,
-			   const struct list *end)
+static void put_socket_at(struct kernel *t, struct kernel_listener *l,
+			  const struct sockaddr_storage *a)
 {
-	const struct llp_addrs at = {a, 1};
-
-	list_foreach (it, &t->listeners) {
-		const struct kernel_listener *l = list_entry(it, struct kernel_listener, all);
-
-		if (it == end)
-			return;
-		if (l->naddrs == 0)
-			put_socket(t, find_socket(t, &at, l->port));
+	for (unsigned i = 0; l->naddrs == 0 && i < l->nsockets; i++) {
+		if (!addr_same_host(&l->socket[i]->addr[0], a))
+			continue;
+		put_socket(t, l->socket[i]);
+		l->socket[i] = l->socket[--l->nsockets];
+		return;
 	}
 }
 
 int kernel_listener_add_addr(struct kernel *t, const struct sockaddr_storage *a)
 {
-	const struct llp_addrs at = {a, 1};
-
 	list_foreach (it, &t->listeners) {
-		const struct kernel_listener *l = list_entry(it, struct kernel_listener, all);
-		int r = l->naddrs ? 0 : get_socket(t, &at, l->port);
+		struct kernel_listener *l = list_entry(it, struct kernel_listener, all);
+		int r = l->naddrs ? 0 : get_socket(t, l, &(struct llp_addrs){a, 1});
 
-		if (r) {
-			put_sockets_at(t, a, it);
-			return r;
-		}
+		if (r == 0 || (r == -EADDRINUSE && addr_loopback(a)))
+			continue;
+		kernel_listener_drop_addr(t, a);
+		return r;
 	}
 	return 0;
 }
 
 void kernel_listener_drop_addr(struct kernel *t, const struct sockaddr_storage *a)
 {
-	put_sockets_at(t, a, NULL);
+	list_foreach (it, &t->listeners) {
+		put_socket_at(t, list_entry(it, struct kernel_listener, all), a);
+	}
 }
 
 /* ---- accepting ---- */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "llp/common/host_addrs.h"
 #include "util/addr.h"
 
 static bool is_up(const struct user_conn *c)
@@ -104,6 +105,16 @@ static const char *silence(const struct user_conn *c)
 			 "or the transport kernel (ddpctl status there)";
 }
 
+/* The end of a sentence about an address where no daemon listens. */
+static const char *absence(const struct user_conn *c)
+{
+	return host_has_addr(&c->remote)
+		       ? ", an address of this host: the daemons here have others in 'listen' "
+			 "(ddpctl status)"
+		       : ": ddpsctpd does not run there, or has another address in 'listen', "
+			 "another port or the transport kernel (ddpctl status there)";
+}
+
 /* An association failed during set-up. */
 static void end_setup(struct user_conn *c, const struct sctp_event *ev)
 {
@@ -112,10 +123,8 @@ static void end_setup(struct user_conn *c, const struct sctp_event *ev)
 
 	addr_host_text(&c->remote, addr);
 	if (ev->end == SCTP_END_UNREACHABLE)
-		llp_sctp_end(&c->sctp, ECONNREFUSED,
-			     "nothing listens on UDP port %u of %s: ddpsctpd does not run there, "
-			     "or has another port or the transport kernel (ddpctl status there)",
-			     t->sctp.cfg.udp_port, addr);
+		llp_sctp_end(&c->sctp, ECONNREFUSED, "nothing listens on UDP port %u of %s%s",
+			     t->sctp.cfg.udp_port, addr, absence(c));
 	else if (ev->end == SCTP_END_REFUSED)
 		llp_sctp_end(&c->sctp, ECONNREFUSED,
 			     "%s refuses associations to SCTP port %u: no program listens there",

@@ -98,3 +98,10 @@ eventually 1 waits_for name '' || fail "waits for '$(waits name)'"
 [[ $(at name) == *127.0.0.1* ]] || fail "localhost is not 127.0.0.1: $(at name)"
 daemon other 192.0.2.50
 listens other '1 192.0.2.50 None'
+
+# This host has the address, and no daemon listens there.
+! pings 192.0.2.60 || fail 'an answer from an address without a daemon'
+grep -q "192.0.2.60, an address of this host: the daemons here have others in 'listen'" "$tmp/ping.log" ||
+	fail "not the reason: $(cat "$tmp/ping.log")"
+ctl peer doctor 192.0.2.60 >"$tmp/doctor.out" 2>&1
+grep -q "it is an address of this host, and the daemon listens elsewhere" "$tmp/doctor.out" || fail "$(cat "$tmp/doctor.out")"
