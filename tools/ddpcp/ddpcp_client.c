@@ -220,13 +220,15 @@ static bool try_again(struct client *c)
 /* Ends a source after a failure of its session; the next one makes a new session. */
 static void end_source(struct client *c, int r)
 {
+	unsigned open = ddpcp_flight_open(c->source.flight);
+
 	if (r >= 0)
 		return;
 	c->failed = true;
 	c->lost |= is_lost(c, r);
-	if (ddpcp_flight_open(c->source.flight) > 1) /* of one, the reason was printed */
-		message_error("%s: %u files were not confirmed", c->verb,
-			      ddpcp_flight_open(c->source.flight));
+	if (open > 1) /* of one, the reason was printed */
+		message_error("%s: %s%s%u files were not confirmed", c->verb, c->link.reason,
+			      *c->link.reason ? "; " : "", open);
 	ddpcp_source_free(&c->source);
 	if (!c->link.peer_knows && atomic_load(&c->s.up) && r != -EINTR &&
 	    ddpcp_link_send_result(&c->link) == 0)
