@@ -118,30 +118,41 @@ def check_down(where, words):
 # ---- the browser ----
 
 
-def serve_socket(where, ret_port):
+FRAMES = b"frame-ancestors 'none'; "
+FRAME = (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<!doctype html><meta name='color-scheme' "
+         b"content='light dark'><body style='margin:0'><iframe src='/' style='border:0;width:WIDTHpx;height:1400px'></iframe>")
+
+
+def serve_socket(where, ret_port, framed):
     """Forwards a port of 127.0.0.1, as `ssh -L` does, since a browser opens no UNIX socket; until it is killed. It is slow, so
-    that the counters grow while the time of the page, which is not that of the host, stands still."""
+    that the counters grow while the time of the page, which is not that of the host, stands still. framed: /frame-WIDTH has the page in a frame, which can be as narrow as a telephone."""
     server = socket.create_server(("127.0.0.1", 0))
     print(server.getsockname()[1], file=ret_port, flush=True)
 
     def pump(a, b):
         try:
             while data := a.recv(65536):
-                b.sendall(data)
+                b.sendall(data.replace(FRAMES, b"") if framed else data)
             b.shutdown(socket.SHUT_WR)
         except OSError:
             pass
 
     while True:
         near, _ = server.accept()
+        first = near.recv(65536)
+        if framed and (m := re.match(rb"GET /frame-(\d+) ", first)):
+            near.sendall(FRAME.replace(b"WIDTH", m[1]))
+            near.close()
+            continue
         time.sleep(1.1)  # answers are a second old at most
         far = connect(where)
+        far.sendall(first)
         for pair in ((near, far), (far, near)):
             threading.Thread(target=pump, args=pair, daemon=True).start()
 
 
-def check_forward(where):
-    serve_socket(where, sys.stdout)
+def check_forward(where, framed=False):
+    serve_socket(where, sys.stdout, framed)
 
 
 class Texts(html.parser.HTMLParser):
