@@ -10,15 +10,15 @@
 #include "daemon/objects/sessions/qp.h"
 
 enum {
-	LOOK_MS = 20, /* between two looks at what runs */
+	LOOK_MS = 20, /* between two checks */
 	QUIET = 10,   /* looks in a row without any: a program may answer one by the next */
 };
 
 static const char reason[] = "ddpsctpd is stopping";
 
-/* ---- what runs ---- */
+/* ---- requests in progress ---- */
 
-/* Adds up what the session has moved. True if a request of either side is in progress. */
+/* Adds up the bytes of the session. True if a request of either side is in progress. */
 static bool is_working(const struct qp *qp, uint64_t *moved)
 {
 	struct rdmap_info info;
@@ -34,7 +34,7 @@ static bool has_session(const struct qp *qp)
 	return qp->state == QP_RTS || qp->state == QP_CLOSING;
 }
 
-/* A message of a peer may be on its way, with pauses: then what was moved changes. */
+/* A message of a peer may be on its way, with pauses: then the sum changes. */
 static bool any_works(const struct daemon *d, uint64_t *moved)
 {
 	uint32_t cpos = 0;

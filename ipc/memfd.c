@@ -162,7 +162,7 @@ int memfd_map_client(int fd, uint64_t offset, uint64_t len, bool write, struct m
 	}
 	if (map == MAP_FAILED)
 		return -errno;
-	/* A dump of this process tells nobody the data of others. A kernel that cannot do that
+	/* A dump of this process must not have the data of others. A kernel that cannot do that
 	 * makes no dumps. */
 	madvise(map, map_len, MADV_DONTDUMP);
 	*ret = (struct memfd_map){(uint8_t *)map + skip, map, map_len, is_private};

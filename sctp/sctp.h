@@ -258,7 +258,7 @@ bool sctp_recv(struct sctp *s, struct sctp_msg *ret);
 /* Address i is this one from now on. If it was another one, no association uses it. */
 void sctp_set_local(struct sctp *s, uint8_t i, const struct sctp_addr *addr);
 
-/* Nobody gets an association with address i any more, until it is set again. */
+/* Address i gets no new association until it is set again. */
 void sctp_drop_local(struct sctp *s, uint8_t i);
 
 /* True if an association has address i. */

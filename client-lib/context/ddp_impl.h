@@ -67,7 +67,7 @@ struct ddp_ctx {
 	struct qp_table qps;
 };
 
-/* What ddp_reopen() has got for an object, until it takes effect. */
+/* The handle of an object at the next daemon, until ddp_reopen() is complete. */
 struct renewed {
 	uint32_t handle, stag;
 };

@@ -322,7 +322,8 @@ static void give_room(struct ddp_qp *qp)
 	cq_give_room(qp->recv_cq, &qp->recv_user);
 }
 
-/* What a daemon leaves undone is flushed. It does not count receives that complete in any order. */
+/* Flushes requests that a daemon left undone. It does not count receives that complete in any
+ * order. */
 static void count_entries(struct ddp_qp *qp)
 {
 	bool counts = qp->id->ctx->minor >= IPC_MINOR_DONE;

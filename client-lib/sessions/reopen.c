@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The context at the next daemon. All is made there with a context of its own, and then takes
- * effect at once, so that a failure changes nothing.
+ * effect at once, so that a failure changes no object.
  */
 #include <errno.h>
 #include <fcntl.h>

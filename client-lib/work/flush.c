@@ -21,7 +21,7 @@ static uint32_t read_done(struct queue *q)
 	return done - q->done <= q->ring.mine - q->done ? done : q->done;
 }
 
-static int grow(struct queue *q, const char *call)
+static int grow_ids(struct queue *q, const char *call)
 {
 	uint32_t before = q->ids_size, size = before ? before * 2 : FIRST_IDS;
 	uint64_t *ids = malloc(size * sizeof(*ids));
@@ -39,7 +39,7 @@ static int grow(struct queue *q, const char *call)
 int flush_make_room(struct queue *q, const char *call)
 {
 	q->done = read_done(q);
-	return q->ring.mine - q->done < q->ids_size ? 0 : grow(q, call);
+	return q->ring.mine - q->done < q->ids_size ? 0 : grow_ids(q, call);
 }
 
 /* ---- after the end of the daemon ---- */

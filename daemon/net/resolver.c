@@ -49,7 +49,7 @@ static void *run_job(void *arg)
 	if (list)
 		freeaddrinfo(list);
 	n = write(j->out, &j->answer, sizeof(j->answer));
-	(void)n; /* it does not fit, or nobody reads it: the name is asked for again */
+	(void)n; /* it does not fit, or has no reader: the name is asked for again */
 	close(j->out);
 	free(j);
 	return NULL;

@@ -91,8 +91,8 @@ int ddp_close(struct ddp_ctx *ctx);
  *
  * timeout_ms: how long to wait for a daemon; 0: not; < 0: no limit. Calls of other threads with the
  * context may meanwhile fail with -EPIPE. -EISCONN: the daemon has not ended; errors of ddp_open();
- * those of the calls that made the objects, such as -EADDRINUSE. After a failure nothing has
- * changed, and the call may be repeated.
+ * those of the calls that made the objects, such as -EADDRINUSE. A failure changes
+ * no object, and the call may be repeated.
  */
 int ddp_reopen(struct ddp_ctx *ctx, int timeout_ms);
 

@@ -37,7 +37,7 @@ struct remote_memory {
 	std::uint64_t length;
 	std::uint32_t rkey;
 
-	/* What begins at this byte. */
+	/* The memory from this byte on. */
 	remote_memory at(std::uint64_t offset) const
 	{
 		if (offset > length)
@@ -273,7 +273,7 @@ class listener : public detail::owner<ddp_id>
 	}
 };
 
-/* What a session is made with; qp has the defaults of this header, and may be changed. */
+/* The attributes of a session; qp has the defaults of this header, and may be changed. */
 struct session_options {
 	ddp_qp_init qp = defaults();
 
