@@ -2,6 +2,7 @@
 #include "client-lib/own_memory/fork_copy.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mman.h>
 
 static size_t length(const struct maps_area *area)
@@ -23,12 +24,11 @@ static int copy_area(const struct sparse *file, const struct maps_area *area, ch
 
 static int copy_all(const struct sparse *file, const struct fork_copy *c)
 {
-	const struct area_list *ours = &c->mapped.ours;
 	char *to = c->pages;
 	int r = 0;
 
-	for (size_t i = 0; i < ours->count && r == 0; to += length(&ours->at[i++]))
-		r = copy_area(file, &ours->at[i], to);
+	for (size_t i = 0; i < c->count && r == 0; to += length(&c->areas[i++]))
+		r = copy_area(file, &c->areas[i], to);
 	return r;
 }
 
@@ -39,19 +39,38 @@ static void drop_pages(struct fork_copy *c)
 	c->pages = NULL;
 }
 
+static void *map_memory(size_t len)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void take_areas(const struct area_list *ours, struct fork_copy *c)
+{
+	size_t bytes = ours->count * sizeof(*ours->at);
+
+	c->areas = bytes ? map_memory(bytes) : NULL;
+	if (!c->areas)
+		return;
+	memcpy(c->areas, ours->at, bytes);
+	c->count = ours->count;
+	for (size_t i = 0; i < c->count; i++)
+		c->len += length(&c->areas[i]);
+}
+
 void fork_copy_make(const struct sparse *file, struct fork_copy *ret)
 {
+	struct mapped_areas mapped = {.all = false};
 	struct fork_copy c = {0};
 
-	if (file->fd >= 0 && mapped_areas_read(file, 0, 0, &c.mapped) == 0)
-		for (size_t i = 0; i < c.mapped.ours.count; i++)
-			c.len += length(&c.mapped.ours.at[i]);
+	if (file->fd >= 0 && mapped_areas_read(file, 0, 0, &mapped) == 0)
+		take_areas(&mapped.ours, &c);
+	mapped_areas_free(&mapped);
 	if (c.len) {
-		c.pages = mmap(NULL, c.len, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (c.pages == MAP_FAILED)
-			c.pages = NULL;
-		else if (copy_all(file, &c))
+		c.pages = map_memory(c.len);
+		if (c.pages && copy_all(file, &c))
 			drop_pages(&c);
 	}
 	*ret = c;
@@ -74,14 +93,13 @@ static bool put_copy(const struct maps_area *area, void *from)
 
 void fork_copy_use(const struct sparse *file, struct fork_copy *c)
 {
-	const struct area_list *ours = &c->mapped.ours;
 	char *from = c->pages;
 
-	for (size_t i = 0; i < ours->count; i++) {
-		if (!from || !put_copy(&ours->at[i], from))
-			map_private(file, &ours->at[i]);
+	for (size_t i = 0; i < c->count; i++) {
+		if (!from || !put_copy(&c->areas[i], from))
+			map_private(file, &c->areas[i]);
 		if (from)
-			from += length(&ours->at[i]);
+			from += length(&c->areas[i]);
 	}
 	c->pages = NULL; /* it has moved */
 	fork_copy_free(c);
@@ -90,6 +108,7 @@ void fork_copy_use(const struct sparse *file, struct fork_copy *c)
 void fork_copy_free(struct fork_copy *c)
 {
 	drop_pages(c);
-	mapped_areas_free(&c->mapped);
+	if (c->areas)
+		munmap(c->areas, c->count * sizeof(*c->areas));
 	*c = (struct fork_copy){0};
 }

@@ -9,8 +9,11 @@
 #include "client-lib/own_memory/sparse.h"
 
 struct fork_copy {
-	struct mapped_areas mapped; /* where the pages are mapped */
-	void *pages;                /* a copy of all of them, in that order; NULL: none */
+	/* Where the pages are mapped; in a mapping of its own, for the heap may be among them, and
+	 * the parent goes on before the child reads this. NULL: nowhere. */
+	struct maps_area *areas;
+	size_t count;
+	void *pages; /* a copy of all of them, in that order; NULL: none */
 	size_t len;
 };
 

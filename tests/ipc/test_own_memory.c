@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "client-lib/base/maps.h"
@@ -246,6 +247,49 @@ static void regions_overlap(void)
 	CHECK(p[2 * page] == 3);
 }
 
+/* What the parent writes from now on is not for the child. */
+static void fork_once(char *mark)
+{
+	int fds[2], status;
+	pid_t child;
+
+	CHECK(pipe(fds) == 0);
+	*mark = 'b';
+	child = fork();
+	if (child == 0) {
+		CHECK(read(fds[0], &status, 1) == 1);
+		_exit(*mark != 'b');
+	}
+	*mark = 'p';
+	CHECK(write(fds[1], mark, 1) == 1);
+	CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* All of the heap is adopted, what the library uses around fork() included, and the parent goes on
+ * at once. */
+static void a_child_has_a_heap_of_its_own(void)
+{
+	static void *taken[8 * 512];
+	char *first, *end;
+	struct own_memory m;
+
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		taken[i] = malloc(i / 8 * 16); /* all free pieces before */
+	first = malloc(1000);
+	free(malloc(100000)); /* it grows */
+	end = sbrk(0);
+	CHECK(first < end);
+	m = get(first, (size_t)(end - first), &HOW);
+	for (int i = 0; i < FEW; i++)
+		fork_once(first);
+	own_memory_put(&m, false);
+	free(first);
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		free(taken[i]);
+}
+
 int main(void)
 {
 	page = (size_t)sysconf(_SC_PAGESIZE);
@@ -257,5 +301,6 @@ int main(void)
 	kept_pages_keep_their_place();
 	new_memory_at_an_old_address_has_another_place();
 	regions_overlap();
+	a_child_has_a_heap_of_its_own();
 	return 0;
 }
