@@ -8,6 +8,7 @@
 #include "daemon/base/sdnotify.h"
 #include "daemon/base/version.h"
 #include "daemon/net/association.h"
+#include "daemon/net/guesses.h"
 #include "daemon/net/link_state.h"
 #include "daemon/net/listening.h"
 #include "daemon/net/transports.h"
@@ -70,6 +71,8 @@ static int make_tables(struct daemon *d)
 		r = stags_new(MAX_REGIONS, getrandom, &d->stags);
 	if (!r)
 		r = acct_new(&d->cfg.limits, &d->acct);
+	if (!r)
+		r = guesses_new(getrandom, &d->worker.guesses);
 	if (r)
 		log_err("out of memory at start");
 	else
@@ -162,6 +165,7 @@ void daemon_free(struct daemon *d)
 	transports_close(&d->worker);
 	event_loop_free(d->worker.loop);
 	acct_free(d->acct);
+	guesses_free(d->worker.guesses);
 	stags_free(d->stags);
 	idtab_deinit(&d->clients);
 	worker_deinit(&d->worker);

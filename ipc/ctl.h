@@ -17,7 +17,7 @@
 
 #include "ipc/msg.h"
 
-enum { CTL_VERSION = 1, CTL_ERROR_MAX = 312, CTL_WAITS = 96 };
+enum { CTL_VERSION = 1, CTL_ERROR_MAX = 312, CTL_WAITS = 80 };
 
 enum ctl_object {
 	CTL_STATUS = 1,
@@ -120,6 +120,7 @@ struct ctl_status {
 	uint64_t last_error_ms;         /* since then */
 	uint32_t draining, pad;         /* no new session begins */
 	char waits_for[CTL_WAITS];      /* items of `listen` without an address, and why */
+	uint64_t guesses, slowed; /* errors of peers about STags; sessions that waited for them */
 };
 
 /* How data flows on a path. */

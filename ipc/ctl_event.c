@@ -97,6 +97,7 @@ static const struct {
 	[CTL_EVENT_PATH] = {"", NULL},
 	[CTL_EVENT_CLIENT_END] = {"ended", NULL},
 	[CTL_EVENT_CLIENT_REFUSE] = {"refused", NULL},
+	[CTL_EVENT_GUESSES] = {"new sessions of the network of ", " are slow"},
 };
 
 static void add_what(struct line *l, const struct ctl_event *ev, enum ctl_event_kind kind)

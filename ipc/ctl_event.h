@@ -22,6 +22,7 @@
 	X(ASSOC_UP,       "assoc-up",       "bc7dd06ce4e84db2932fa1c011fb4fca", "new associations", 10) \
 	X(ASSOC_DOWN,     "assoc-down",     "a835742806fa447581951654e38420ec", "associations that ended", 10) \
 	X(PATH,           "path",           "c53d485d16fb4b9da173e2c7e7869663", "paths", 10) \
+	X(GUESSES,        "guesses",        "6a0f2a51c7d94b62a8d1f3be90e4c715", "guesses of STags", 10) \
 	X(CLIENT_END,     "client-end",     "5a238733a20541dfbcd4dd77d5743046", "clients that were ended", 10) \
 	X(CLIENT_REFUSE,  "client-refuse",  "e0d9a6a12e6f48749a39165a8a69566c", "refused clients", 10)
 /* clang-format on */

@@ -500,7 +500,7 @@ static const char *session_remedy(const struct doctor *d, const char *reason)
 		return "let firewalls pass packets between the UDP ports of both daemons";
 	if (d->hindered)
 		return "first what is WRONG above";
-	return "'ddpctl doctor' there checks the other side, and 'ddpctl -o events' there may have "
+	return "'ddpctl doctor' there checks the other side, and 'ddpctl event' there may have "
 	       "the reason";
 }
 

@@ -59,6 +59,8 @@ static const struct field status_fields[] = {
 	F(status, over_share, NUM, STATS),
 	F(status, refused_assocs, NUM, STATS),
 	F(status, unanswered, NUM, STATS),
+	F(status, guesses, NUM, STATS),
+	F(status, slowed, NUM, STATS),
 	F(status, transport_bytes, BYTES, STATS),
 	F(status, draining, BOOL, BASIC),
 	F(status, last_error, STRING, BASIC),

@@ -6,6 +6,7 @@
 #include "daemon/base/state.h"
 #include "daemon/base/version.h"
 #include "daemon/net/association.h"
+#include "daemon/net/guesses.h"
 #include "daemon/net/listening.h"
 #include "daemon/net/path.h"
 #include "daemon/objects/client/client.h"
@@ -76,6 +77,8 @@ bool show_status(struct show *s)
 	r->over_share = st.over_share;
 	r->refused_assocs = st.refused;
 	r->unanswered = st.unanswered;
+	r->guesses = d->worker.guesses->counted;
+	r->slowed = d->worker.guesses->slowed;
 	r->transport_bytes = st.memory;
 	r->naddrs = d->worker.own.n;
 	r->udp_port = d->udp_port;

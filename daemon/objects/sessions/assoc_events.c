@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "daemon/base/state.h"
+#include "daemon/net/guesses.h"
 #include "daemon/net/path.h"
 #include "daemon/objects/memory/agent.h"
 #include "daemon/objects/sessions/connecting.h"
@@ -12,6 +14,7 @@
 #include "daemon/objects/sessions/qp_connect.h"
 #include "daemon/objects/sessions/reason.h"
 #include "daemon/objects/sessions/session_request.h"
+#include "util/addr.h"
 
 static void initiate(struct association *assoc, struct list *waiter)
 {
@@ -38,6 +41,29 @@ static void connect_refused(struct association *assoc, struct list *waiter)
 }
 
 /* ---- sessions ---- */
+
+/* Programs of this host have no network to be slowed. */
+static bool is_own(const struct worker *w, const struct sockaddr_storage *a)
+{
+	for (unsigned i = 0; i < w->own.n; i++)
+		if (addr_same_host(&w->own.a[i], a))
+			return true;
+	return false;
+}
+
+static void count_guess(struct association *assoc, const struct perr_at *at)
+{
+	struct worker *w = assoc->worker;
+	struct ctl_event ev = {.assoc = assoc->id, .remote = assoc->remote};
+
+	if (!guesses_is_one(at->perr) || is_own(w, &assoc->remote) ||
+	    !guesses_count(w->guesses, &assoc->remote, w->now_ms))
+		return;
+	snprintf(ev.reason, sizeof(ev.reason),
+		 "more than %u requests in %u s named memory that they may not use", GUESSES_FREE,
+		 GUESSES_FREE);
+	journal_add(&w->journal, w->now_ms, CTL_EVENT_GUESSES, &ev);
+}
 
 /* The peer shut the association down while our Initiate was on its way: it did not see the
  * Initiate, or will not answer it any more. */
@@ -121,6 +147,8 @@ static void route_event(struct association *assoc, const struct assoc_event *ev)
 		qp_refused(rdmap_user(ev->ep));
 		break;
 	case ASSOC_EV_CLOSED:
+		if (ev->reason == ASSOC_REASON_ERROR)
+			count_guess(assoc, &ev->at);
 		session_closed(assoc, ev);
 		break;
 	case ASSOC_EV_ERROR:

@@ -7,6 +7,7 @@
 
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
+#include "daemon/net/guesses.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/client/handles.h"
 #include "daemon/objects/sessions/conn_params.h"
@@ -90,13 +91,15 @@ static void refuse_session(struct association *assoc, uint16_t sid, const struct
 	association_activate(assoc);
 }
 
-/* ---- requests for a port whose listener has ended ---- */
+/* ---- requests that wait: for the next listener of a port, or because the peer guesses STags ----
+ */
 
 /* A copy of the Initiate's event. */
 struct unclaimed {
 	struct association *assoc;
 	struct list link;   /* in association.unclaimed */
 	struct timer timer; /* when it is decided */
+	bool slow;          /* a listener changes nothing about it */
 	struct assoc_event ev;
 	uint8_t priv[];
 };
@@ -121,21 +124,22 @@ static void offer_unclaimed(struct timer *t)
 	drop_unclaimed(u);
 }
 
-/* The association had a listener when it was established. The copy has as many bytes as the peer
- * sent, and session.pending_max bounds their number, of all associations together. */
-static bool keep_unclaimed(struct association *assoc, const struct assoc_event *ev)
+/* The copy has as many bytes as the peer sent, and session.pending_max bounds their number, of all
+ * associations together. */
+static bool keep_unclaimed(struct association *assoc, const struct assoc_event *ev, uint32_t ms,
+			   bool slow)
 {
 	struct worker *w = assoc->worker;
-	uint32_t ms = w->daemon->cfg.session.relisten_ms;
 	struct unclaimed *u = NULL;
 
-	if (ms > 0 && !assoc->opener && assoc->state == ASSOCIATION_UP && !w->daemon->stopping &&
+	if (assoc->state == ASSOCIATION_UP && !w->daemon->stopping &&
 	    w->unclaimed < w->daemon->cfg.session.pending_max)
 		u = calloc(1, sizeof(*u) + ev->priv_len);
 	if (!u)
 		return false;
 	w->unclaimed++;
 	u->assoc = assoc;
+	u->slow = slow;
 	u->ev = *ev;
 	u->ev.priv = u->priv;
 	if (ev->priv_len > 0)
@@ -169,9 +173,12 @@ void session_request_listening(struct port *p)
 	while ((assoc = idtab_next(&w->assocs, &pos))) {
 		if (list_empty(&assoc->unclaimed) || port_of(assoc) != p)
 			continue;
-		list_foreach (l, &assoc->unclaimed)
-			timer_set(&w->timers, &list_entry(l, struct unclaimed, link)->timer,
-				  w->now_ms);
+		list_foreach (l, &assoc->unclaimed) {
+			struct unclaimed *u = list_entry(l, struct unclaimed, link);
+
+			if (!u->slow)
+				timer_set(&w->timers, &u->timer, w->now_ms);
+		}
 	}
 }
 
@@ -262,9 +269,23 @@ static void offer_request(struct port *p, struct association *assoc, const struc
 	client_event(l->client, &r->event, &out);
 }
 
+/* An association that the peer opened had a listener when it was established. */
+static uint32_t relisten_ms(const struct port *p, const struct association *assoc)
+{
+	return p || assoc->opener ? 0 : assoc->worker->daemon->cfg.session.relisten_ms;
+}
+
 void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev)
 {
-	if (p || !keep_unclaimed(assoc, ev))
+	struct worker *w = assoc->worker;
+	uint32_t slow_ms = guesses_wait(w->guesses, &assoc->remote, w->now_ms);
+	uint32_t ms = slow_ms ? slow_ms : relisten_ms(p, assoc);
+
+	if (slow_ms != GUESSES_NEVER && ms && keep_unclaimed(assoc, ev, ms, slow_ms > 0))
+		return;
+	if (slow_ms)
+		refuse_session(assoc, ev->sid, NULL, "the peer's network guesses STags");
+	else
 		offer_request(p, assoc, ev);
 }
 

@@ -34,7 +34,7 @@ struct session_request {
  * key; or refuses with a Terminate (RFC 5043 6.4): without a port (NULL) or such a listener, beyond
  * its backlog or the part of it for one peer, and while association or daemon are ending. If the
  * port of an accepted association is closed, the request first waits session.relisten_ms for its
- * next listener. */
+ * next listener; if the peer's network guesses STags, it waits for its turn. */
 void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev);
 
 /* The port has a listener again: in the next turn it gets the requests that wait for one. */
