@@ -182,7 +182,7 @@ grep -A1 '^WRONG *session: .* no program listens' "$tmp/doctor.log" | grep -q 'e
 ctl a doctor "$(address 2)" >"$tmp/doctor.log"
 [ $? -eq 1 ] || fail 'doctor does not find the missing daemon'
 # Linux's SCTP answers for each address of the host, also where no daemon has one.
-[ "$DDP_TRANSPORT" = kernel ] || grep -A1 '^WRONG .*nothing listens there' "$tmp/doctor.log" | grep -q 'start ddpsctpd there' ||
+[ "$DDP_TRANSPORT" = kernel ] || grep -A1 '^WRONG .*nothing listens there' "$tmp/doctor.log" | grep -q "address of this host, .* add it to 'listen'" ||
 	fail 'no remedy'
 DDP_SOCKET=$tmp/absent.sock "$ddpctl" doctor >"$tmp/doctor.log" 2>/dev/null
 [ $? -eq 1 ] || fail 'doctor without a daemon'
