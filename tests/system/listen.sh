@@ -20,7 +20,8 @@ for n in 0 1; do
 	ip link set "eth$n" up && ip link set "far$n" up || fail "link $n"
 done
 
-daemon peer 127.9.0.1
+ip address add 192.0.2.200/32 dev lo || fail 'an address for the peer'
+daemon peer 192.0.2.200 'loopback: off'
 
 at() { ctl "$1" -j status | python3 -c 'import json, sys
 s = json.load(sys.stdin)[0]
@@ -64,10 +65,12 @@ stop session INT || fail "the session lost something: $(tail -3 "$tmp/session.lo
 ip address add 2001:db8::1/64 dev eth1
 eventually 5 is_at any '3 192.0.2.1 192.0.2.3' || fail "not at the IPv6 address: $(at any)"
 
-# Somebody else has the port there.
-configure second any
-! "$ddpsctpd" --foreground --config "$tmp/second.yaml" >"$tmp/second.log" 2>&1 || fail 'two daemons at one address'
-reported second 'UDP port 9899 of 192.0.2.1 is in use'
+# Somebody else has the port there. Ports of the kernel's SCTP are taken when a program listens.
+[ "$DDP_TRANSPORT" = kernel ] || {
+	configure second any
+	! "$ddpsctpd" --foreground --config "$tmp/second.yaml" >"$tmp/second.log" 2>&1 || fail 'two daemons at one address'
+	reported second 'UDP port 9899 of 192.0.2.1 is in use'
+}
 stop any || fail "daemon any: exit status $?"
 
 # An interface that gets another name, and a new one that gets its name. Loopback stays.
@@ -96,6 +99,7 @@ stop names || fail "daemon names: exit status $?"
 daemon name localhost
 eventually 1 waits_for name '' || fail "waits for '$(waits name)'"
 [[ $(at name) == *127.0.0.1* ]] || fail "localhost is not 127.0.0.1: $(at name)"
+[ "$DDP_TRANSPORT" != kernel ] || exit 0
 daemon other 192.0.2.50
 listens other '1 192.0.2.50 None'
 
