@@ -494,6 +494,8 @@ static void show_paths(struct doctor *d, const struct sockaddr_storage *to)
  * the daemon's alone lets it pass. */
 static const char *session_remedy(const struct doctor *d, const char *reason)
 {
+	if (strstr(reason, "not the address of one host"))
+		return "name an address of one host";
 	if (d->answer == PROBE_ABORTS)
 		return "start a program there, such as: systemctl enable --now ddping";
 	if (d->answer == PROBE_LISTENS && strstr(reason, "does not answer"))
