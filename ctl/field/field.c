@@ -280,7 +280,7 @@ static bool is_listed(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
-	for (const char *at = list; (at = strstr(at, word)); at += len)
+	for (const char *at = list; (at = strcasestr(at, word)); at += len)
 		if (len && (at == list || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
 			return true;
 	return !strcmp(word, "-");
