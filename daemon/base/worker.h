@@ -52,7 +52,7 @@ struct worker {
 	struct list by_peer[WORKER_BUCKETS]; /* associations for sessions, by the peer */
 	struct list by_id[WORKER_BUCKETS];   /* associations */
 	struct list ports;                   /* that programs listen on */
-	struct guesses *guesses;             /* of STags, by peers */
+	struct guesses *guesses;             /* of STags, by peers; NULL: not counted */
 	struct link_state *links;            /* NULL until it is open */
 	struct timers timers;                /* in milliseconds, like now_ms */
 	struct list polled;                  /* clients whose bell page is read in each turn */

@@ -113,8 +113,11 @@ static bool is_slow(const struct guesses_network *n, uint64_t now_ms)
 bool guesses_count(struct guesses *g, const struct sockaddr_storage *peer, uint64_t now_ms)
 {
 	uint64_t prefix = prefix_of(peer);
-	struct guesses_network *n = find(g, prefix);
+	struct guesses_network *n;
 
+	if (!g)
+		return false;
+	n = find(g, prefix);
 	if (!n)
 		n = add(g, prefix);
 	g->counted++;
@@ -131,7 +134,7 @@ bool guesses_count(struct guesses *g, const struct sockaddr_storage *peer, uint6
 
 uint32_t guesses_wait(struct guesses *g, const struct sockaddr_storage *peer, uint64_t now_ms)
 {
-	struct guesses_network *n = find(g, prefix_of(peer));
+	struct guesses_network *n = g ? find(g, prefix_of(peer)) : NULL;
 	uint64_t at;
 
 	if (!n || !is_slow(n, now_ms))

@@ -47,10 +47,12 @@ void guesses_free(struct guesses *g);
 /* Whether the error (enum perr) is a guess. */
 bool guesses_is_one(unsigned perr);
 
-/* The peer has made one. True if its sessions are slow, which was not reported lately. */
+/* The peer has made one; g may be NULL. True if its sessions are slow, which was not reported
+ * lately. */
 bool guesses_count(struct guesses *g, const struct sockaddr_storage *peer, uint64_t now_ms);
 
-/* The peer asks for a new session: milliseconds that it has to wait, usually 0, or GUESSES_NEVER.
+/* The peer asks for a new session; g may be NULL. Milliseconds that it has to wait, usually 0, or
+ * GUESSES_NEVER.
  */
 uint32_t guesses_wait(struct guesses *g, const struct sockaddr_storage *peer, uint64_t now_ms);
 

@@ -23,7 +23,7 @@ struct resolver {
 /* The memory of a thread. */
 struct job {
 	int out; /* a descriptor of its own */
-	struct resolver_answer answer;
+	char name[LISTEN_WORD_MAX];
 };
 
 static void take_addrs(const struct addrinfo *list, struct resolver_answer *ret)
@@ -40,15 +40,17 @@ static void *run_job(void *arg)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
 	struct addrinfo *list = NULL;
+	struct resolver_answer answer = {0};
 	struct job *j = arg;
 	ssize_t n;
 
-	j->answer.err = getaddrinfo(j->answer.name, NULL, &hints, &list);
-	if (j->answer.err == 0)
-		take_addrs(list, &j->answer);
+	memcpy(answer.name, j->name, sizeof(answer.name));
+	answer.err = getaddrinfo(j->name, NULL, &hints, &list);
+	if (answer.err == 0)
+		take_addrs(list, &answer);
 	if (list)
 		freeaddrinfo(list);
-	n = write(j->out, &j->answer, sizeof(j->answer));
+	n = write(j->out, &answer, sizeof(answer));
 	(void)n; /* it does not fit, or has no reader: the name is asked for again */
 	close(j->out);
 	free(j);
@@ -109,7 +111,7 @@ int resolver_ask(struct resolver *r, const char *name)
 
 	if (!j)
 		return -ENOMEM;
-	strncpy(j->answer.name, name, sizeof(j->answer.name) - 1);
+	strncpy(j->name, name, sizeof(j->name) - 1);
 	j->out = fcntl(r->out, F_DUPFD_CLOEXEC, 0);
 	err = j->out < 0 ? -errno : spawn_lookup(j);
 	if (err) {

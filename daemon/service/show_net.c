@@ -44,6 +44,13 @@ static void put_error(struct show *s, uint32_t assoc, char *ret, size_t len, uin
 		(uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 - ev->time_us / 1000;
 }
 
+/* g: NULL if none are counted. */
+static void put_guesses(struct ctl_status *r, const struct guesses *g)
+{
+	r->guesses = g ? g->counted : 0;
+	r->slowed = g ? g->slowed : 0;
+}
+
 bool show_status(struct show *s)
 {
 	struct ctl_status *r = &s->rec.status;
@@ -77,8 +84,7 @@ bool show_status(struct show *s)
 	r->over_share = st.over_share;
 	r->refused_assocs = st.refused;
 	r->unanswered = st.unanswered;
-	r->guesses = d->worker.guesses->counted;
-	r->slowed = d->worker.guesses->slowed;
+	put_guesses(r, d->worker.guesses);
 	r->transport_bytes = st.memory;
 	r->naddrs = d->worker.own.n;
 	r->udp_port = d->udp_port;
