@@ -470,7 +470,9 @@ int route_find(const struct sockaddr_storage *local, const struct sockaddr_stora
 
 void llp_user_read_clock(struct user *t)
 {
-	t->now_us = network_time(net, t->sock[0]->host) + t->skew_us;
+	unsigned host = t->sock[0] ? t->sock[0]->host : opening;
+
+	t->now_us = network_time(net, host) + t->skew_us;
 }
 
 /* Cookies, tags and TSNs that repeat in the next run of the seed. */
