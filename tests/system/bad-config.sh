@@ -33,11 +33,8 @@ refused 78 "$tmp/x.yaml" udp_port 65535
 configure x "$a" 'user: [1, 2'
 refused 78 "$tmp/x.yaml"
 
-configure x 192.0.2.1
-refused 1 192.0.2.1
-
-configure x not-an-address
-refused 78 not-an-address
+configure x 'not_an address'
+refused 78 'not_an address'
 
 sed 's/^  mode: .*/&\n  group: no-such-group-here/' <(configure x "$a" && cat "$tmp/x.yaml") >"$tmp/y" && mv "$tmp/y" "$tmp/x.yaml"
 refused 78 no-such-group-here
