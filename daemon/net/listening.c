@@ -393,18 +393,34 @@ static bool log_waits(struct listening *l)
 
 /* ---- following ---- */
 
+static bool is_as_planned(const struct own_addrs *own, const struct plan *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (!has(own, &p->at[i].a))
+			return false;
+	return own->n == p->n;
+}
+
+static int change_addrs(struct listening *l, const struct plan *p, char reason[REASON])
+{
+	struct worker *w = l->worker;
+	int r;
+
+	transports_unwatch(w);
+	drop_unwanted(w, p);
+	r = take_wanted(l, p, reason);
+	return r == 0 && transports_watch(w) < 0 ? -ENOMEM : r;
+}
+
 static int apply(struct listening *l, char reason[REASON])
 {
 	struct worker *w = l->worker;
 	struct plan p;
-	int r;
+	int r = 0;
 
 	make_plan(l, &p);
-	transports_unwatch(w);
-	drop_unwanted(w, &p);
-	r = take_wanted(l, &p, reason);
-	if (r == 0 && transports_watch(w) < 0)
-		r = -ENOMEM;
+	if (!l->open || !is_as_planned(&w->own, &p))
+		r = change_addrs(l, &p, reason);
 	if (r == 0 && (log_waits(l) || l->polls))
 		timer_set(&w->timers, &l->again, w->now_ms + AGAIN_MS);
 	return r;
@@ -441,6 +457,18 @@ static bool next_private(struct listening *l, int err)
 	return true;
 }
 
+/* The configuration shows the address and the port that were found. */
+static void keep_private(struct daemon *d)
+{
+	char text[ADDR_TEXT_MAX];
+
+	if (!d->cfg.private)
+		return;
+	addr_host_text(&d->worker.own.a[0], text);
+	snprintf(d->cfg.listen[0], sizeof(d->cfg.listen[0]), "%s", text);
+	d->cfg.user.udp_port = d->udp_port;
+}
+
 static int begin(struct listening *l)
 {
 	struct worker *w = l->worker;
@@ -456,6 +484,8 @@ static int begin(struct listening *l)
 		warn_of_loopback(&l->word[i]);
 	if (r)
 		log_err("transport %s: %s", w->daemon->transport, reason);
+	else
+		keep_private(w->daemon);
 	l->open = true;
 	return r ? -1 : 0;
 }

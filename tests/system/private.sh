@@ -22,12 +22,12 @@ nothing_left() { # after WORDS: no process with the mark, no file
 # ---- the daemon ----
 
 # As a script uses it: the pipe of its line holds its life.
+mkfifo "$tmp/fifo"
 background reader env MARK=daemon bash -c '
 	exec 3< <(exec "$1" --private 2>"$2/one.log"); read -r -u 3 one
 	exec 4< <(exec "$1" --private --join "${one##*DDP_PORT=}" 2>"$2/two.log"); read -r -u 4 two
 	printf "%s\n" "$one" "$two" >"$2/lines.new" && mv "$2/lines.new" "$2/lines"
 	read -r forever <"$2/fifo"' bash "$ddpsctpd" "$tmp"
-mkfifo "$tmp/fifo"
 eventually 20 test -e "$tmp/lines" || fail 'no lines of private daemons'
 one=$(sed -n 1p "$tmp/lines") two=$(sed -n 2p "$tmp/lines")
 case $one in "DDP_SOCKET=$TMPDIR/"*" DDP_ADDRESS=127.0.0.1 DDP_PORT="*) ;; *) fail "the line is $one" ;; esac
