@@ -38,17 +38,17 @@ static int map_area(struct ddp_ctx *ctx, const char *call, const struct agent_me
 	return ring_map_get(&ctx->maps, call, m->area, m->at.offset, m->at.bytes, ret, ret_area);
 }
 
-/* Starts the thread on the memory that the daemon made. */
-static int start_with_memory(struct ddp_ctx *ctx, const char *call)
+/* The thread goes on with the memory that a daemon made, or begins with it. */
+static int run_with_memory(struct ddp_ctx *ctx, struct agent_memory *m, const char *call)
 {
-	struct agent_memory *m = &ctx->agent_memory;
 	struct ring_map *map;
 	uint8_t *area;
 	int r = map_area(ctx, call, m, &map, &area);
 
 	if (r)
 		return r;
-	r = agent_start(ctx, map, area, m->bell);
+	r = ctx->agent ? agent_restart(ctx->agent, map, area, m->bell)
+		       : agent_start(ctx, map, area, m->bell);
 	if (r) {
 		ring_map_put(&ctx->maps, map);
 		return reason_thread(r, call, "a thread to copy the memory");
@@ -62,7 +62,7 @@ static int open_agent(struct ddp_ctx *ctx, const char *call)
 {
 	int r = get_memory(ctx, call);
 
-	return r ? r : start_with_memory(ctx, call);
+	return r ? r : run_with_memory(ctx, &ctx->agent_memory, call);
 }
 
 int agent_prepare(struct ddp_ctx *next, const char *call)
@@ -72,21 +72,7 @@ int agent_prepare(struct ddp_ctx *next, const char *call)
 
 int agent_resume(struct ddp_ctx *ctx, struct ddp_ctx *next, const char *call)
 {
-	struct agent_memory *m = &next->agent_memory;
-	struct ring_map *map;
-	uint8_t *area;
-	int r = map_area(ctx, call, m, &map, &area);
-
-	if (r)
-		return r;
-	r = agent_restart(ctx->agent, map, area, m->bell);
-	if (r) {
-		ring_map_put(&ctx->maps, map);
-		return reason_thread(r, call, "a thread to copy the memory");
-	}
-	close(m->area);
-	m->kept = false;
-	return 0;
+	return run_with_memory(ctx, &next->agent_memory, call);
 }
 
 int agent_open(struct ddp_ctx *ctx, const char *call)

@@ -48,7 +48,6 @@ static uint8_t ring_opcode(enum ddp_wr_opcode op)
 	}
 }
 
-/* 0 if there is room for one more entry. */
 /* Whether ddp_reopen() has found another daemon. */
 static bool is_former(struct queue *q)
 {
@@ -60,6 +59,7 @@ static bool is_former(struct queue *q)
 	return gone;
 }
 
+/* 0 if there is room for one more entry. */
 static int check_ring_room(struct queue *q, const char *call)
 {
 	int room = ring_room(&q->ring, 1);

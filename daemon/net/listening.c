@@ -268,7 +268,7 @@ static bool is_wanted(const struct plan *p, const struct sockaddr_storage *a)
 	return false;
 }
 
-static bool has(const struct own_addrs *own, const struct sockaddr_storage *a)
+bool listening_has(const struct own_addrs *own, const struct sockaddr_storage *a)
 {
 	for (unsigned i = 0; i < own->n; i++)
 		if (addr_same_host(&own->a[i], a))
@@ -299,7 +299,7 @@ static int take_addr(struct listening *l, const struct wanted *at, char reason[R
 	char text[ADDR_TEXT_MAX], ignored[REASON];
 	int r;
 
-	if (has(&w->own, &at->a))
+	if (listening_has(&w->own, &at->a))
 		return 0;
 	r = llp_add_addr(w->net, &at->a, reason, REASON);
 	if (r)
@@ -319,7 +319,7 @@ static void sort_own(struct own_addrs *own, const struct plan *p)
 	struct own_addrs sorted = {.n = 0};
 
 	for (unsigned i = 0; i < p->n; i++)
-		if (has(own, &p->at[i].a))
+		if (listening_has(own, &p->at[i].a))
 			sorted.a[sorted.n++] = p->at[i].a;
 	*own = sorted;
 }
@@ -396,7 +396,7 @@ static bool log_waits(struct listening *l)
 static bool is_as_planned(const struct own_addrs *own, const struct plan *p)
 {
 	for (unsigned i = 0; i < p->n; i++)
-		if (!has(own, &p->at[i].a))
+		if (!listening_has(own, &p->at[i].a))
 			return false;
 	return own->n == p->n;
 }

@@ -6,6 +6,7 @@
 #ifndef DAEMON_NET_LISTENING_H
 #define DAEMON_NET_LISTENING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "daemon/base/worker.h"
@@ -25,6 +26,9 @@ void listening_poll(struct worker *w);
 
 /* Those that `listen` means; `any` is a wildcard. Loopback is not among them unless it is named. */
 void listening_named(const struct worker *w, struct own_addrs *ret);
+
+/* Whether the address, without its port, is one of them. */
+bool listening_has(const struct own_addrs *own, const struct sockaddr_storage *a);
 
 /* The addresses as text: "192.0.2.1, 127.0.0.1, ::1". */
 void listening_text(const struct worker *w, char *ret, size_t len);

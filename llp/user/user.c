@@ -328,6 +328,7 @@ static void user_stats(const struct llp *llp, struct llp_stats *ret)
 {
 	const struct user *t = (const struct user *)llp;
 	struct sctp_stats core;
+	struct udp_stats u;
 	struct llp_stats st;
 
 	sctp_stats(t->core, &core);
@@ -341,20 +342,15 @@ static void user_stats(const struct llp *llp, struct llp_stats *ret)
 				.unanswered = core.dropped_replies,
 				.memory = sctp_memory(t->core)};
 
-	for (unsigned i = 0; i <= t->nsocks; i++) {
-		struct udp_stats u = t->closed;
-
-		if (i < t->nsocks)
-			udp_stats(t->sock[i], &u);
-		st.tx_packets += u.tx_packets;
-		st.tx_batches += u.tx_batches;
-		st.tx_bytes += u.tx_bytes;
-		st.tx_errors += u.tx_errors;
-		st.rx_packets += u.rx_packets;
-		st.rx_batches += u.rx_batches;
-		st.rx_bytes += u.rx_bytes;
-		st.bad_packets += u.rx_cut;
-	}
+	llp_user_udp_stats(t, &u);
+	st.tx_packets = u.tx_packets;
+	st.tx_batches = u.tx_batches;
+	st.tx_bytes = u.tx_bytes;
+	st.tx_errors = u.tx_errors;
+	st.rx_packets = u.rx_packets;
+	st.rx_batches = u.rx_batches;
+	st.rx_bytes = u.rx_bytes;
+	st.bad_packets += u.rx_cut;
 	*ret = st;
 }
 

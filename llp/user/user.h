@@ -135,6 +135,9 @@ int llp_user_add_addr(struct llp *llp, const struct sockaddr_storage *a, char *r
 		      size_t len);
 void llp_user_drop_addr(struct llp *llp, const struct sockaddr_storage *a);
 
+/* The sums of all sockets, of those that are closed as well. */
+void llp_user_udp_stats(const struct user *t, struct udp_stats *ret);
+
 /* ---- user_assoc.c ---- */
 
 int llp_user_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, void *listener_user,

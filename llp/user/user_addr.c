@@ -68,19 +68,31 @@ static int find_place(const struct user *t, const struct sockaddr_storage *a)
 	return -1;
 }
 
-static void close_sock(struct user *t, unsigned i)
+static void add_stats(struct udp_stats *sum, const struct udp *sock)
 {
 	struct udp_stats u;
 
-	udp_stats(t->sock[i], &u);
-	t->closed.tx_packets += u.tx_packets;
-	t->closed.tx_batches += u.tx_batches;
-	t->closed.tx_bytes += u.tx_bytes;
-	t->closed.tx_errors += u.tx_errors;
-	t->closed.rx_packets += u.rx_packets;
-	t->closed.rx_batches += u.rx_batches;
-	t->closed.rx_bytes += u.rx_bytes;
-	t->closed.rx_cut += u.rx_cut;
+	udp_stats(sock, &u);
+	sum->tx_packets += u.tx_packets;
+	sum->tx_batches += u.tx_batches;
+	sum->tx_bytes += u.tx_bytes;
+	sum->tx_errors += u.tx_errors;
+	sum->rx_packets += u.rx_packets;
+	sum->rx_batches += u.rx_batches;
+	sum->rx_bytes += u.rx_bytes;
+	sum->rx_cut += u.rx_cut;
+}
+
+void llp_user_udp_stats(const struct user *t, struct udp_stats *ret)
+{
+	*ret = t->closed;
+	for (unsigned i = 0; i < t->nsocks; i++)
+		add_stats(ret, t->sock[i]);
+}
+
+static void close_sock(struct user *t, unsigned i)
+{
+	add_stats(&t->closed, t->sock[i]);
 	t->sock[i] = udp_close(t->sock[i]);
 	t->watched[i] = false;
 }

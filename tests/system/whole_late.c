@@ -228,22 +228,28 @@ void whole_late_refused(struct whole *w)
 	}
 }
 
-/* One shared queue, two sessions: each gets its messages when the receives come. */
-void whole_late_srq(struct whole *w)
+/* Two sessions, whose receives are of one queue. */
+static struct ddp_srq *open_shared(struct whole *w, struct session s[2])
 {
 	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
-	struct ddp_srq_state st = DDP_INIT(ddp_srq_state);
 	struct how how = {0};
-	struct session s[2];
-	struct ddp_srq *srq;
 
 	attr.max_wr = MESSAGES;
 	attr.hold_bytes = HOLD;
 	attr.hold_ms = LONG_MS;
-	MUST(ddp_create_srq(w->b.pd, &attr, &srq));
-	how.init[1].srq = srq;
+	MUST(ddp_create_srq(w->b.pd, &attr, &how.init[1].srq));
 	for (int i = 0; i < 2; i++)
 		session_open(&s[i], &w->a, &w->b, w->address, &how);
+	return how.init[1].srq;
+}
+
+/* One shared queue, two sessions: each gets its messages when the receives come. */
+void whole_late_srq(struct whole *w)
+{
+	struct ddp_srq_state st = DDP_INIT(ddp_srq_state);
+	struct session s[2];
+	struct ddp_srq *srq = open_shared(w, s);
+
 	send_all(&s[0], 2);
 	send_all(&s[1], 2);
 	MUST(ddp_query_srq(srq, &st));
@@ -267,18 +273,9 @@ void whole_late_srq_other(struct whole *w)
 	const struct ddp_send_wr send = {.opcode = DDP_WR_SEND};
 	struct ddp_sge sge = end_sge(&w->b, 0, SLOT);
 	struct ddp_recv_wr wr = {.wr_id = 77, .sg_list = &sge, .num_sge = 1};
-	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
-	struct how how = {0};
 	struct session s[2];
-	struct ddp_srq *srq;
+	struct ddp_srq *srq = open_shared(w, s);
 
-	attr.max_wr = MESSAGES;
-	attr.hold_bytes = HOLD;
-	attr.hold_ms = LONG_MS;
-	MUST(ddp_create_srq(w->b.pd, &attr, &srq));
-	how.init[1].srq = srq;
-	for (int i = 0; i < 2; i++)
-		session_open(&s[i], &w->a, &w->b, w->address, &how);
 	send_all(&s[1], 1);
 	session_recv(&s[0], 0, RIG_HALF, SLOT);
 	session_send(&s[0], 1, send, RIG_HALF, SLOT);

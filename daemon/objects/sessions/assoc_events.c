@@ -6,6 +6,7 @@
 
 #include "daemon/base/state.h"
 #include "daemon/net/guesses.h"
+#include "daemon/net/listening.h"
 #include "daemon/net/path.h"
 #include "daemon/objects/memory/agent.h"
 #include "daemon/objects/sessions/connecting.h"
@@ -14,7 +15,6 @@
 #include "daemon/objects/sessions/qp_connect.h"
 #include "daemon/objects/sessions/reason.h"
 #include "daemon/objects/sessions/session_request.h"
-#include "util/addr.h"
 
 static void initiate(struct association *assoc, struct list *waiter)
 {
@@ -43,20 +43,12 @@ static void connect_refused(struct association *assoc, struct list *waiter)
 /* ---- sessions ---- */
 
 /* Programs of this host have no network to be slowed. */
-static bool is_own(const struct worker *w, const struct sockaddr_storage *a)
-{
-	for (unsigned i = 0; i < w->own.n; i++)
-		if (addr_same_host(&w->own.a[i], a))
-			return true;
-	return false;
-}
-
 static void count_guess(struct association *assoc, const struct perr_at *at)
 {
 	struct worker *w = assoc->worker;
 	struct ctl_event ev = {.assoc = assoc->id, .remote = assoc->remote};
 
-	if (!guesses_is_one(at->perr) || is_own(w, &assoc->remote) ||
+	if (!guesses_is_one(at->perr) || listening_has(&w->own, &assoc->remote) ||
 	    !guesses_count(w->guesses, &assoc->remote, w->now_ms))
 		return;
 	snprintf(ev.reason, sizeof(ev.reason),
