@@ -134,19 +134,22 @@ static unsigned count_unconfirmed(const struct sctp_assoc *a)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < a->paths.n; i++)
-		n += a->paths.at[i].state == SCTP_PATH_UNCONFIRMED;
+		n += a->paths.at[i].state == SCTP_PATH_UNCONFIRMED &&
+		     !sctp_path_given_up(&a->paths.at[i]);
 	return n;
 }
 
 /* 5.4: the association sends one probe per RTO (HB.Max.Burst), its unconfirmed paths take turns.
- * One that failed too often is probed at the usual rate. False: not yet. */
+ * One that failed too often is probed at the usual rate, or never. False: not yet. */
 static bool may_verify(struct sctp_path *p, bool lost, uint64_t now)
 {
 	struct sctp_assoc *a = p->assoc;
 	const struct sctp_config *cfg = &a->s->cfg;
 	unsigned n = count_unconfirmed(a);
 
-	if (lost && p->errors > cfg->path_max_retrans)
+	if (lost && sctp_path_given_up(p))
+		p->heartbeat_us = SCTP_NEVER;
+	else if (lost && p->errors > cfg->path_max_retrans)
 		p->heartbeat_us = now + p->rto.rto_us +
 				  (cfg->heartbeat_us ? cfg->heartbeat_us : SCTP_INACTIVE_US);
 	else if (lost && n > 1)

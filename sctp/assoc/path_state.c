@@ -54,12 +54,28 @@ void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state)
 	sctp_assoc_note(p->assoc, SCTP_PATH);
 }
 
+bool sctp_path_given_up(const struct sctp_path *p)
+{
+	const struct sctp_assoc *a = p->assoc;
+
+	return p->state == SCTP_PATH_UNCONFIRMED && a->origin.passive &&
+	       p->errors > a->s->cfg.path_max_retrans;
+}
+
+void sctp_path_heard(struct sctp_path *p)
+{
+	if (sctp_path_given_up(p) && !p->heartbeat_out)
+		p->heartbeat_us = p->assoc->s->now;
+}
+
 /* HB.interval + RTO, with a jitter of half the RTO (8.3). */
 void sctp_path_rest(struct sctp_path *p)
 {
 	struct sctp *s = p->assoc->s;
 
-	if (p->state == SCTP_PATH_UNCONFIRMED)
+	if (sctp_path_given_up(p))
+		p->heartbeat_us = SCTP_NEVER;
+	else if (p->state == SCTP_PATH_UNCONFIRMED)
 		p->heartbeat_us = s->now; /* one after the other: may_verify() */
 	else if (p->state == SCTP_PATH_FAILING)
 		p->heartbeat_us = s->now + p->rto.rto_us; /* RFC 7829 */

@@ -21,6 +21,12 @@ bool sctp_path_failed(struct sctp_path *p);
 void sctp_path_answered(struct sctp_path *p);
 /* When heartbeats go on, after something was sent. */
 void sctp_path_rest(struct sctp_path *p);
+/* The peer began the association and listed this address, which did not answer: it may be another
+ * host's, and is not probed any more. */
+bool sctp_path_given_up(const struct sctp_path *p);
+/* A packet with the right tag came from there: a path that was given up is probed again, by one
+ * heartbeat. */
+void sctp_path_heard(struct sctp_path *p);
 /* Its packet size changed. */
 void sctp_path_resized(struct sctp_path *p);
 

@@ -6,6 +6,7 @@
 #include "sctp/assoc/deadlines.h"
 #include "sctp/assoc/heartbeat.h"
 #include "sctp/assoc/moved.h"
+#include "sctp/assoc/path_state.h"
 #include "sctp/assoc/states.h"
 #include "sctp/base/admission.h"
 #include "sctp/base/lookup.h"
@@ -254,6 +255,7 @@ static void for_association(struct sctp_path *p, const struct sctp_flow *from,
 		return;
 	}
 	sctp_learn(p, from);
+	sctp_path_heard(p);
 	sctp_moved_answered(a);
 	if (ends) {
 		end_of_peer(p, &end);
