@@ -67,6 +67,7 @@ static int make_tables(struct daemon *d)
 
 	idtab_init(&d->clients, MAX_CLIENTS);
 	timer_init(&d->watchdog, keep_alive);
+	stop_init(d);
 	if (!r)
 		r = stags_new(MAX_REGIONS, getrandom, &d->stags);
 	if (!r)

@@ -14,8 +14,6 @@ enum {
 	QUIET = 10,   /* looks in a row without any: a program may answer one by the next */
 };
 
-static const char reason[] = "ddpsctpd is stopping";
-
 /* ---- requests in progress ---- */
 
 /* Adds up the bytes of the session. True if a request of either side is in progress. */
@@ -68,14 +66,21 @@ static bool any_unacked(const struct worker *w)
 
 /* ---- the end ---- */
 
-static void end_sessions(struct daemon *d)
+static void abort_sessions(struct daemon *d)
 {
 	struct association *assoc;
 	uint32_t pos = 0;
 
 	while ((assoc = idtab_next(&d->worker.assocs, &pos)))
 		if (assoc->state == ASSOCIATION_UP && !assoc_idle(assoc->ddp))
-			association_abort(assoc, ECONNABORTED, reason);
+			association_abort(assoc, ECONNABORTED, d->stop.reason);
+}
+
+static void end_sessions(struct daemon *d)
+{
+	abort_sessions(d);
+	if (!d->stopping)
+		return;
 	association_stop_all(&d->worker);
 	timer_set(&d->worker.timers, &d->stop.by, d->worker.now_ms + d->cfg.session.close_ms);
 }
@@ -113,20 +118,44 @@ static void cancel_connects(struct daemon *d)
 
 		while ((qp = idtab_next(&c->handles.qps, &pos)))
 			if (qp->state == QP_CONNECTING)
-				qp_cancel(qp, ECANCELED, reason);
+				qp_cancel(qp, ECANCELED, d->stop.reason);
 	}
 }
 
-void stop_begin(struct daemon *d)
+void stop_init(struct daemon *d)
+{
+	timer_init(&d->stop.look, look);
+	timer_init(&d->stop.by, stop_loop);
+}
+
+static void finish_work(struct daemon *d, const char *reason)
 {
 	struct worker *w = &d->worker;
 	uint64_t now = event_loop_now_ms(w->loop);
 
-	d->stopping = true;
-	timer_init(&d->stop.look, look);
-	timer_init(&d->stop.by, stop_loop);
+	d->stop.reason = reason;
 	d->stop.work_until = now + d->cfg.session.stop_ms;
+	d->stop.quiet = 0;
 	timer_set(&w->timers, &d->stop.look, now);
 	cancel_connects(d);
-	association_stop_all(w);
+}
+
+void stop_begin(struct daemon *d)
+{
+	d->stopping = true;
+	finish_work(d, "ddpsctpd is stopping");
+	association_stop_all(&d->worker);
+}
+
+/* ---- without an end of the daemon ---- */
+
+void stop_drain(struct daemon *d, enum ctl_drain how)
+{
+	if (d->stopping)
+		return;
+	d->draining = how != CTL_DRAIN_OFF;
+	if (how == CTL_DRAIN_END)
+		finish_work(d, DRAINED);
+	else
+		timer_cancel(&d->worker.timers, &d->stop.look);
 }

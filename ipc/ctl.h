@@ -54,9 +54,15 @@ enum ctl_verb {
 	CTL_ABORT,     /* the association id */
 	CTL_TERMINATE, /* the session on stream arg of the association id */
 	CTL_KICK,      /* the client id */
-	CTL_DRAIN,     /* arg 1: no new session begins; 0: they do again */
+	CTL_DRAIN,     /* arg: enum ctl_drain */
 	CTL_RELOAD,    /* reads the configuration again */
 	CTL_VERB_COUNT,
+};
+
+enum ctl_drain {
+	CTL_DRAIN_OFF,
+	CTL_DRAIN_ON,  /* no new session begins */
+	CTL_DRAIN_END, /* and those that exist end, after the operations in progress */
 };
 
 struct ctl_do {

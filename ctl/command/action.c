@@ -102,13 +102,14 @@ enum ctl_exit action_log_level(struct ddpctl *c, int n, char **args)
 
 enum ctl_exit action_drain(struct ddpctl *c, int n, char **args)
 {
-	static const char *const states[] = {"off", "on", NULL};
+	static const char *const states[] = {
+		[CTL_DRAIN_OFF] = "off", [CTL_DRAIN_ON] = "on", [CTL_DRAIN_END] = "end", NULL};
 	struct ctl_do verb = {.verb = CTL_DRAIN, .arg = index_of(args[0], states)};
 
 	(void)n;
 	if (states[verb.arg])
 		return do_action(c, "drain", verb);
-	query_error("drain: '%s' is not on or off", args[0]);
+	query_error("drain: '%s' is not on, off or end", args[0]);
 	return args_hint();
 }
 

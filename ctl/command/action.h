@@ -11,7 +11,7 @@ enum ctl_exit action_abort(struct ddpctl *c, int n, char **args);       /* ASSOC
 enum ctl_exit action_terminate(struct ddpctl *c, int n, char **args);   /* ASSOC STREAM */
 enum ctl_exit action_kick(struct ddpctl *c, int n, char **args);        /* CLIENT */
 enum ctl_exit action_log_level(struct ddpctl *c, int n, char **args);   /* LEVEL */
-enum ctl_exit action_drain(struct ddpctl *c, int n, char **args);       /* on|off */
+enum ctl_exit action_drain(struct ddpctl *c, int n, char **args);       /* on|off|end */
 enum ctl_exit action_reload(struct ddpctl *c, int n, char **args);
 enum ctl_exit action_limit_set(struct ddpctl *c, int n, char **args); /* KEY VALUE */
 

@@ -69,8 +69,8 @@ static const struct command commands[] = {
 	{"limit", "set", "KEY VALUE", 2, 2, "",
 	 "change a limit, or another key that a reload can change, until the daemon restarts",
 	 action_limit_set},
-	{"drain", NULL, "on|off", 1, 1, "on off", "refuse new sessions; existing ones continue",
-	 action_drain},
+	{"drain", NULL, "on|off|end", 1, 1, "on off end",
+	 "refuse new sessions; existing ones continue, or end as well", action_drain},
 	{"explain", NULL, "[CODE]", 0, 1, "",
 	 "the meaning of the CODE of a Terminate (0x1101, 1/1/01 or TAGGED_BOUNDS), or of the "
 	 "status of a completion (DDP_WC_FLUSH_ERR or 10)",

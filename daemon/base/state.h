@@ -20,6 +20,9 @@ struct capture;
 struct server;
 struct stags;
 
+/* What programs and peers read while no session begins by the administrator's will. */
+#define DRAINED "the administrator drains this daemon"
+
 struct daemon {
 	struct config cfg;  /* in effect */
 	struct config said; /* as it was given: reloads compare with that */
@@ -50,6 +53,7 @@ struct daemon {
 		struct timer by;   /* then the event loop is stopped */
 		uint64_t work_until, moved;
 		unsigned quiet;
+		const char *reason; /* for peers and programs */
 	} stop;
 	bool draining;           /* no new session begins */
 	struct capture *capture; /* the one that runs: service/capture; or NULL */

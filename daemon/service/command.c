@@ -12,6 +12,7 @@
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
 #include "daemon/service/watch.h"
+#include "daemon/stop.h"
 #include "ipc/ctl.h"
 
 /* Reasons for peers and programs. */
@@ -101,8 +102,10 @@ static int do_kick(struct client *c, const struct ctl_do *req, struct reply *rep
 
 static int do_drain(struct client *c, const struct ctl_do *req, struct reply *rep)
 {
-	(void)rep;
-	c->daemon->draining = req->arg != 0;
+	if (req->arg > CTL_DRAIN_END)
+		return reply_refuse(rep, EINVAL, "drain %u: not off (0), on (1) or end (2)",
+				    req->arg);
+	stop_drain(c->daemon, (enum ctl_drain)req->arg);
 	return 0;
 }
 

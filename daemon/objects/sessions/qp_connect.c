@@ -40,9 +40,7 @@ static int check_connect(const struct qp *qp, const struct conn_params *params, 
 		return reply_refuse(rep, ECONNREFUSED,
 				    "queue pair %u: connect: this daemon is stopping", qp->num);
 	if (qp->client->daemon->draining)
-		return reply_refuse(rep, ECONNREFUSED,
-				    "queue pair %u: connect: the administrator drains this daemon",
-				    qp->num);
+		return reply_refuse(rep, ECONNREFUSED, "queue pair %u: connect: " DRAINED, qp->num);
 	r = conn_params_check(qp->client->daemon, qp, params, rep);
 	if (r)
 		return r;

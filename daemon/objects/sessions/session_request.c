@@ -217,7 +217,7 @@ static const char *reason_to_refuse(const struct port *p, const struct listener 
 	if (assoc->worker->daemon->stopping)
 		return "this daemon is stopping";
 	if (assoc->worker->daemon->draining)
-		return "the administrator drains this daemon";
+		return DRAINED;
 	if (!p)
 		return "no program listens on that port";
 	if (!l)
