@@ -18,7 +18,7 @@
 #include "daemon/objects/memory/stags.h"
 #include "daemon/service/attach.h"
 #include "daemon/service/server.h"
-#include "daemon/stop.h"
+#include "daemon/service/stop.h"
 #include "daemon/turn.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
 #include "daemon/service/watch.h"
-#include "daemon/stop.h"
+#include "daemon/service/stop.h"
 #include "ipc/ctl.h"
 
 /* Reasons for peers and programs. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The end of a daemon, or of its sessions alone, that was asked for: operations finish first, then
  * peers learn why. */
-#ifndef DAEMON_STOP_H
-#define DAEMON_STOP_H
+#ifndef DAEMON_SERVICE_STOP_H
+#define DAEMON_SERVICE_STOP_H
 
 #include "ipc/ctl.h"
 

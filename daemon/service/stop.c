@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "daemon/stop.h"
+#include "daemon/service/stop.h"
 
 #include <errno.h>
 
