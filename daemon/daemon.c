@@ -2,8 +2,10 @@
 #include "daemon/daemon.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/base/log.h"
 #include "daemon/base/sdnotify.h"
 #include "daemon/base/version.h"
@@ -22,7 +24,8 @@
 #include "daemon/turn.h"
 
 enum {
-	MAX_CLIENTS = 4096, /* each has a map for its bell page */
+	MAX_CLIENTS = 8192,
+	CLIENTS_KEPT = 512, /* for ddpctl beyond limits.clients, and for administrators */
 	OWN_MAPS = 1024,
 	MAX_ASSOCS = 65535,
 	MAX_REGIONS = 1 << 20,
@@ -47,7 +50,7 @@ static int start_worker(struct daemon *d)
 	return event_loop_new(&turn_hooks, w, d->cfg.polling.budget_us, &w->loop);
 }
 
-/* vm.max_map_count, less the maps that clients cause without a charge, and our own. */
+/* vm.max_map_count, less our own, which include those of administrators. */
 static uint64_t maps_for_clients(void)
 {
 	unsigned long n = 65530;
@@ -58,7 +61,15 @@ static uint64_t maps_for_clients(void)
 			n = 65530;
 		fclose(f);
 	}
-	return n > OWN_MAPS + MAX_CLIENTS ? n - OWN_MAPS - MAX_CLIENTS : 0;
+	return n > OWN_MAPS ? n - OWN_MAPS : 0;
+}
+
+/* Of all users together, where the host or a table has less than the limits of many. */
+static void set_totals(struct acct *a)
+{
+	acct_set_total(a, ACCT_MAPS, maps_for_clients());
+	acct_set_total(a, ACCT_CLIENTS, MAX_CLIENTS - CLIENTS_KEPT);
+	acct_set_total(a, ACCT_RESERVE, CLIENTS_KEPT / 2);
 }
 
 static int make_tables(struct daemon *d)
@@ -77,7 +88,7 @@ static int make_tables(struct daemon *d)
 	if (r)
 		log_err("out of memory at start");
 	else
-		acct_set_maps(d->acct, maps_for_clients());
+		set_totals(d->acct);
 	return r;
 }
 
@@ -114,6 +125,7 @@ int daemon_start(struct daemon *d, const struct config *cfg)
 		log_err("out of memory at start");
 		return -1;
 	}
+	descriptors_divide(d->acct, strcmp(d->transport, "kernel") == 0);
 	log_started(d);
 	return 0;
 }

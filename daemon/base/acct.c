@@ -10,14 +10,23 @@
 #include "daemon/base/limits.h"
 #include "util/checked.h"
 #include "util/list.h"
+#include "util/minmax.h"
 
 enum { RESERVE = 8 /* connections of a uid */ };
+
+/* Of one kind. */
+struct amounts {
+	uint64_t max;   /* of a uid */
+	uint64_t total; /* of all uids, if their limits allow as much */
+	uint64_t used;  /* by all, counted() */
+	uint64_t users; /* that have any */
+};
 
 struct acct {
 	struct list users;  /* those with a charge: few */
 	struct list former; /* those without one, the longest so first */
 	unsigned nformer;
-	uint64_t max[ACCT_KINDS];
+	struct amounts of[ACCT_KINDS];
 };
 
 struct acct_user {
@@ -29,16 +38,33 @@ struct acct_user {
 	struct acct_traffic carried; /* by queue pairs that are gone */
 };
 
+/* A uid is counted up to its limit: others do not lose by objects that it keeps beyond a lower one.
+ */
+static uint64_t counted(const struct amounts *m, uint64_t amount)
+{
+	return min_u64(amount, m->max);
+}
+
+static void set_max(struct acct *a, enum acct_kind kind, uint64_t max)
+{
+	struct amounts *m = &a->of[kind];
+
+	m->max = max;
+	m->used = 0;
+	list_foreach (it, &a->users)
+		m->used += counted(m, list_entry(it, struct acct_user, link)->used[kind]);
+}
+
 void acct_set_limits(struct acct *a, const struct config_limits *limits)
 {
 	for (enum acct_kind kind = 0; kind < ACCT_KINDS; kind++)
 		if (limits_row(kind)->size > 0)
-			a->max[kind] = limits_value(limits, kind);
+			set_max(a, kind, limits_value(limits, kind));
 }
 
-void acct_set_maps(struct acct *a, uint64_t maps)
+void acct_set_total(struct acct *a, enum acct_kind kind, uint64_t total)
 {
-	a->max[ACCT_MAPS] = maps;
+	a->of[kind].total = total;
 }
 
 int acct_new(const struct config_limits *limits, struct acct **ret)
@@ -49,9 +75,10 @@ int acct_new(const struct config_limits *limits, struct acct **ret)
 		return -ENOMEM;
 	list_init(&a->users);
 	list_init(&a->former);
+	for (enum acct_kind kind = 0; kind < ACCT_KINDS; kind++)
+		a->of[kind].max = a->of[kind].total = UINT64_MAX / ACCT_FACTOR;
 	acct_set_limits(a, limits);
-	acct_set_maps(a, UINT64_MAX / 3);
-	a->max[ACCT_RESERVE] = RESERVE;
+	a->of[ACCT_RESERVE].max = a->of[ACCT_ADMINS].max = RESERVE;
 	*ret = a;
 	return 0;
 }
@@ -96,27 +123,35 @@ uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind)
 	return u ? u->used[kind] : 0;
 }
 
-static uint64_t used_by_others(const struct acct *a, uid_t uid, enum acct_kind kind)
+static uint64_t total_of(const struct acct *a, enum acct_kind kind)
 {
-	uint64_t sum = 0;
+	const struct amounts *m = &a->of[kind];
 
-	list_foreach (it, &a->users) {
-		const struct acct_user *u = list_entry(it, struct acct_user, link);
+	return limits_row(kind)->size > 0 ? min_u64(m->total, m->max * ACCT_FACTOR) : m->total;
+}
 
-		if (u->uid != uid)
-			sum += u->used[kind];
-	}
-	return sum;
+/* Those who share a kind, with one that has `own` of it. */
+static uint64_t sharers(const struct amounts *m, uint64_t own)
+{
+	return m->users + (own == 0);
+}
+
+/* The share of it. Rounded up, so that no uid is refused while something is left. */
+static uint64_t share_of(uint64_t left, uint64_t users)
+{
+	if (users == 1)
+		return left - left / 4 - (left % 4 > 0);
+	return left / (users + 1) + (left % (users + 1) > 0);
 }
 
 uint64_t acct_limit(const struct acct *a, uid_t uid, enum acct_kind kind)
 {
-	uint64_t others;
+	const struct amounts *m = &a->of[kind];
+	uint64_t own = acct_used(a, uid, kind), others = m->used - counted(m, own);
+	uint64_t total = total_of(a, kind);
+	uint64_t left = others < total ? total - others : 0;
 
-	if (kind != ACCT_MAPS)
-		return a->max[kind];
-	others = used_by_others(a, uid, kind);
-	return others < a->max[kind] ? (a->max[kind] - others) * 3 / 4 : 0;
+	return min_u64(m->max, share_of(left, sharers(m, own)));
 }
 
 static struct acct_user *find_or_add(struct acct *a, uid_t uid)
@@ -154,28 +189,56 @@ uint64_t acct_refused(const struct acct *a, uid_t uid, enum acct_kind kind)
 	return u ? u->refused[kind] : 0;
 }
 
-static void explain_limit(uid_t uid, enum acct_kind kind, uint64_t used, uint64_t max,
+/* The end of the sentence, if others or the total make the limit smaller than its key says. */
+static void explain_share(const struct amounts *m, uint64_t own, uint64_t max, char *ret,
+			  size_t len)
+{
+	uint64_t users = sharers(m, own);
+
+	*ret = '\0';
+	if (max < m->max && users > 1)
+		snprintf(ret, len, ", its share beside %" PRIu64 " other user%s", users - 1,
+			 users > 2 ? "s" : "");
+	else if (max < m->max)
+		snprintf(ret, len, ", its share");
+}
+
+static void explain_limit(const struct acct *a, uid_t uid, enum acct_kind kind, uint64_t used,
 			  uint64_t amount, char *ret_reason, size_t len)
 {
-	char more[48] = "";
+	const struct limits_row *row = limits_row(kind);
+	uint64_t max = acct_limit(a, uid, kind);
+	char more[48] = "", share[64];
 
+	explain_share(&a->of[kind], acct_used(a, uid, kind), max, share, sizeof(share));
 	if (amount != 1)
-		snprintf(more, sizeof(more), " and asks for %" PRIu64 " more", amount);
-	snprintf(ret_reason, len, "uid %ju has %" PRIu64 " of %" PRIu64 " %s%s (%s)",
-		 (uintmax_t)uid, used, max, limits_row(kind)->what, more, limits_row(kind)->key);
+		snprintf(more, sizeof(more), "%s and asks for %" PRIu64 " more", *share ? "," : "",
+			 amount);
+	snprintf(ret_reason, len, "uid %ju has %" PRIu64 " of %" PRIu64 " %s%s%s (%s)",
+		 (uintmax_t)uid, used, max, row->what, share, more, row->key);
 }
 
 int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 		struct acct_charge *ret, char *ret_reason, size_t reason_len)
 {
-	uint64_t used = acct_used(a, uid, kind), max = acct_limit(a, uid, kind);
+	uint64_t used = acct_used(a, uid, kind);
 
-	if (!checked_range(used, amount, max)) {
+	if (!checked_range(used, amount, acct_limit(a, uid, kind))) {
 		count_refusal(find_user(a, uid), kind);
-		explain_limit(uid, kind, used, max, amount, ret_reason, reason_len);
+		explain_limit(a, uid, kind, used, amount, ret_reason, reason_len);
 		return ACCT_E_LIMIT;
 	}
 	return acct_charge_granted(a, uid, kind, amount, ret);
+}
+
+/* Sets how much the uid has of a kind. */
+static void set_used(struct acct_user *u, enum acct_kind kind, uint64_t amount)
+{
+	struct amounts *m = &u->acct->of[kind];
+
+	m->used += counted(m, amount) - counted(m, u->used[kind]);
+	m->users += (amount > 0) - (u->used[kind] > 0);
+	u->used[kind] = amount;
 }
 
 int acct_charge_granted(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
@@ -185,7 +248,7 @@ int acct_charge_granted(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t
 
 	if (!u)
 		return -ENOMEM;
-	u->used[kind] += amount;
+	set_used(u, kind, u->used[kind] + amount);
 	u->charges++;
 	*ret = (struct acct_charge){u, kind, amount};
 	return ACCT_E_OK;
@@ -195,14 +258,14 @@ int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *re
 		size_t reason_len)
 {
 	struct acct_user *u = c->user;
-	uint64_t others = u->used[c->kind] - c->amount, max = acct_limit(a, u->uid, c->kind);
+	uint64_t rest = u->used[c->kind] - c->amount;
 
-	if (amount > c->amount && !checked_range(others, amount, max)) {
+	if (amount > c->amount && !checked_range(rest, amount, acct_limit(a, u->uid, c->kind))) {
 		count_refusal(u, c->kind);
-		explain_limit(u->uid, c->kind, others, max, amount, ret_reason, reason_len);
+		explain_limit(a, u->uid, c->kind, rest, amount, ret_reason, reason_len);
 		return ACCT_E_LIMIT;
 	}
-	u->used[c->kind] = others + amount;
+	set_used(u, c->kind, rest + amount);
 	c->amount = amount;
 	return ACCT_E_OK;
 }
@@ -225,7 +288,7 @@ void acct_release(struct acct_charge *c)
 
 	if (!u)
 		return;
-	u->used[c->kind] -= c->amount;
+	set_used(u, c->kind, u->used[c->kind] - c->amount);
 	if (--u->charges == 0)
 		leave(u);
 	*c = (struct acct_charge){0};

@@ -3,6 +3,11 @@
  * Use and limits of each uid. Every object that a client causes is charged before it exists;
  * the charge lives inside the object and is released with it. A uid at its limit affects only
  * itself, and the refusal names limit, value and use.
+ *
+ * Besides its own limit a uid has a share of a total for all uids: alone at most three quarters,
+ * and beside others at most 1/(n + 1) of the rest that they leave, where n uids hold something of
+ * that kind. So who is late still finds some. The total is ACCT_FACTOR times the limit of one, so
+ * that two uids reach it; or less by acct_set_total().
  */
 #ifndef DAEMON_BASE_ACCT_H
 #define DAEMON_BASE_ACCT_H
@@ -30,8 +35,11 @@ enum acct_kind {
 	ACCT_LISTENERS,
 	ACCT_MEMORY,
 	ACCT_HELD,
-	ACCT_MAPS,    /* memory maps of the daemon: of all uids together, by acct_set_maps() */
+	ACCT_MAPS,        /* memory maps of the daemon */
+	ACCT_DESCRIPTORS, /* of the daemon */
+	/* Of these, users hear only when they are refused: */
 	ACCT_RESERVE, /* connections of ddpctl beyond limits.clients */
+	ACCT_ADMINS,  /* those of administrators, with their descriptors */
 	ACCT_KINDS,
 };
 
@@ -41,7 +49,8 @@ enum {
 };
 
 enum {
-	ACCT_REASON_MAX = 160, /* every sentence fits */
+	ACCT_REASON_MAX = 192, /* every sentence fits */
+	ACCT_FACTOR = 4,
 	ACCT_FORMER = 64,
 };
 
@@ -73,11 +82,9 @@ int acct_new(const struct config_limits *limits, struct acct **ret);
  */
 void acct_set_limits(struct acct *a, const struct config_limits *limits);
 
-/*
- * Bounds the memory maps of all uids together; at first they are unbounded. One uid may use three
- * quarters of those that the others leave, so another uid always finds some.
- */
-void acct_set_maps(struct acct *a, uint64_t maps);
+/* The most that all uids together may have of a kind; at first a kind without a key of ours is
+ * unbounded. */
+void acct_set_total(struct acct *a, enum acct_kind kind, uint64_t total);
 
 /* Every charge must have been released. NULL is fine. */
 struct acct *acct_free(struct acct *a);
@@ -107,7 +114,7 @@ void acct_release(struct acct_charge *c);
 /* How much the uid uses. */
 uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind);
 
-/* How much the uid may have. Only ACCT_MAPS differs between uids. */
+/* How much the uid may have now, beside the others. */
 uint64_t acct_limit(const struct acct *a, uid_t uid, enum acct_kind kind);
 
 /* How often it was refused more of that, while it had anything. */

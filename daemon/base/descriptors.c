@@ -1,12 +1,49 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/base/descriptors.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
+#include "llp/common/llp.h"
+#include "util/minmax.h"
+
+enum {
+	PASSING = 8,   /* open during one request */
+	ADMIN_FDS = 4, /* of a connection of an administrator */
+	ADMINS_LEAST = 4,
+	ADMINS_MOST = 16, /* such connections */
+};
+
+static uint64_t count_open(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	uint64_t n = 0;
+
+	if (!dir)
+		return 3;
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n; /* with . and .., and that of the folder itself */
+}
+
+void descriptors_divide(struct acct *a, bool peers)
+{
+	struct rlimit l = {.rlim_cur = 1024};
+	uint64_t admins, kept;
+
+	getrlimit(RLIMIT_NOFILE, &l);
+	admins = max_u64(min_u64(l.rlim_cur / 8 / ADMIN_FDS, ADMINS_MOST), ADMINS_LEAST);
+	kept = count_open() + admins * ADMIN_FDS + PASSING + min_u64(l.rlim_cur / 16, LLP_MAX_OWN);
+	acct_set_total(a, ACCT_ADMINS, admins);
+	acct_set_total(a, ACCT_DESCRIPTORS,
+		       kept < l.rlim_cur ? (l.rlim_cur - kept) / (peers ? 2 : 1) : 0);
+}
 
 bool descriptors_lack(int err)
 {

@@ -26,7 +26,9 @@ static const struct limits_row rows[ACCT_KINDS] = {
 	[ACCT_MEMORY] = {VALUE(memory), .what = "bytes of the daemon's memory"},
 	[ACCT_HELD] = {VALUE(held), .what = "bytes of messages that wait"},
 	[ACCT_MAPS] = {.key = "vm.max_map_count", .what = "memory maps"},
+	[ACCT_DESCRIPTORS] = {.key = "RLIMIT_NOFILE", .what = "descriptors of the daemon"},
 	[ACCT_RESERVE] = {.key = "limits.clients", .what = "connections in reserve"},
+	[ACCT_ADMINS] = {.key = "RLIMIT_NOFILE", .what = "connections in reserve"},
 };
 /* clang-format on */
 

@@ -133,9 +133,12 @@ void attach_free(struct client *c)
 	close_fd(c->io.fd);
 	idtab_del(&c->daemon->clients, c->handle);
 	slab_deinit(&c->rings.slabs);
+	acct_release(&c->rings.fds);
 	acct_release(&c->rings.maps);
 	acct_release(&c->rings.memory);
+	acct_release(&c->bells.map);
 	acct_release(&c->memory);
+	acct_release(&c->io.fds);
 	acct_release(&c->charge);
 	assert_free(c);
 	free(c);
@@ -226,14 +229,23 @@ static int refuse(struct client *c, const char *reason)
 	return -EDQUOT;
 }
 
-/* Beyond the limit of its uid. ddpctl gets in nevertheless; hello refuses other programs. */
+static int charge_fds(struct client *c, char reason[ACCT_REASON_MAX])
+{
+	return acct_charge(c->daemon->acct, c->uid, ACCT_DESCRIPTORS, CLIENT_FDS, &c->io.fds,
+			   reason, ACCT_REASON_MAX);
+}
+
+/* Beyond the limit of its uid. ddpctl gets in nevertheless; hello refuses other programs. For an
+ * administrator the descriptors are there whatever users have. */
 static int reserve(struct client *c, const char *reason)
 {
+	enum acct_kind kind = client_is_admin(c) ? ACCT_ADMINS : ACCT_RESERVE;
 	char more[ACCT_REASON_MAX];
-	int r = acct_charge(c->daemon->acct, c->uid, ACCT_RESERVE, 1, &c->charge, more,
-			    sizeof(more));
+	int r = acct_charge(c->daemon->acct, c->uid, kind, 1, &c->charge, more, sizeof(more));
 
 	snprintf(c->hello.refusal, sizeof(c->hello.refusal), "%s", reason);
+	if (!r && kind == ACCT_RESERVE)
+		r = charge_fds(c, more);
 	return r > 0 ? refuse(c, reason) : r;
 }
 
@@ -246,8 +258,12 @@ static int attach(struct client *c)
 	if (!r)
 		r = acct_charge(d->acct, c->uid, ACCT_CLIENTS, 1, &c->charge, reason,
 				sizeof(reason));
-	if (r > 0)
+	if (!r)
+		r = charge_fds(c, reason);
+	if (r > 0) {
+		acct_release(&c->charge);
 		r = reserve(c, reason);
+	}
 	if (r < 0)
 		return r;
 	if (idtab_add(&d->clients, c, &c->handle))

@@ -3,7 +3,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "daemon/base/descriptors.h"
@@ -46,6 +48,18 @@ static const struct msg_shape *check_shape(const struct client *c, const struct 
 	return NULL;
 }
 
+/* A descriptor that a program has not read counts for the daemon's user (unix(7)): a program has at
+ * most those of one reply. So such a reply also never waits here. */
+static int check_unread(const struct client *c, const struct msg_shape *shape, uint32_t op,
+			struct reply *rep)
+{
+	int unread = 0;
+
+	if (shape->reply_nfds == 0 || ioctl(c->io.fd, SIOCOUTQ, &unread) < 0 || unread == 0)
+		return 0;
+	return reply_refuse(rep, EBUSY, "%s: earlier replies have not been read", msg_op_str(op));
+}
+
 static void send_error(struct client *c, uint32_t seq, int err, const struct reply *rep)
 {
 	struct msg_error e = {
@@ -75,7 +89,9 @@ static bool dispatch(struct client *c, const void *rec, size_t len, const int *f
 	if (shape) {
 		log_debug("client %u: %s", c->id, msg_op_str(hdr.op));
 		took = posted_take(c);
-		r = serve_request(c, rec, nfds > 0 ? fds[0] : -1, &rep);
+		r = check_unread(c, shape, hdr.op, &rep);
+		if (!r)
+			r = serve_request(c, rec, nfds > 0 ? fds[0] : -1, &rep);
 	}
 	if (r) {
 		send_error(c, hdr.seq, r, &rep);

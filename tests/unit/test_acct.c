@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "daemon/base/acct.h"
+#include "daemon/base/config.h"
 
 static const struct config_limits limits = {
 	.clients = 2,
@@ -206,17 +207,124 @@ Test(acct, one_uid_leaves_maps_for_another)
 {
 	struct acct_charge c[4] = {0};
 
-	acct_set_maps(a, 1000);
+	acct_set_total(a, ACCT_MAPS, 1000);
 	cr_expect_eq(charge(1000, ACCT_MAPS, 751, &c[0]), ACCT_E_LIMIT);
 	cr_assert_eq(charge(1000, ACCT_MAPS, 750, &c[0]), ACCT_E_OK);
 	cr_expect_eq(charge(1000, ACCT_MAPS, 1, &c[1]), ACCT_E_LIMIT);
-	cr_expect_str_eq(reason, "uid 1000 has 750 of 750 memory maps (vm.max_map_count)");
-	cr_expect_eq(acct_limit(a, 1001, ACCT_MAPS), 187);
-	cr_assert_eq(charge(1001, ACCT_MAPS, 187, &c[1]), ACCT_E_OK);
-	cr_expect_eq(charge(1001, ACCT_MAPS, 1, &c[2]), ACCT_E_LIMIT);
-	cr_assert_eq(charge(1002, ACCT_MAPS, 1, &c[2]), ACCT_E_OK);
-	for (int i = 0; i < 4; i++)
+	cr_expect_str_eq(reason,
+			 "uid 1000 has 750 of 750 memory maps, its share (vm.max_map_count)");
+	cr_expect_eq(acct_limit(a, 1001, ACCT_MAPS), 84, "a third of 250");
+	cr_assert_eq(charge(1001, ACCT_MAPS, 84, &c[1]), ACCT_E_OK);
+	cr_expect_eq(charge(1001, ACCT_MAPS, 5, &c[2]), ACCT_E_LIMIT);
+	cr_expect_str_eq(reason,
+			 "uid 1001 has 84 of 84 memory maps, its share beside 1 other user, "
+			 "and asks for 5 more (vm.max_map_count)");
+	cr_assert_eq(charge(1002, ACCT_MAPS, 42, &c[2]), ACCT_E_OK, "a quarter of 166");
+	cr_expect_eq(charge(1000, ACCT_MAPS, 1, &c[3]), ACCT_E_LIMIT, "it keeps what it has");
+	acct_release(&c[1]);
+	acct_release(&c[2]);
+	acct_release(&c[0]);
+	cr_expect_eq(acct_limit(a, 1001, ACCT_MAPS), 750, "nobody else has any");
+}
+
+/* As ddpsctpd starts with them. */
+static void default_limits(void)
+{
+	struct config cfg;
+
+	config_default(&cfg);
+	acct_set_limits(a, &cfg.limits);
+	acct_set_total(a, ACCT_MAPS, 64506);        /* of 65530 */
+	acct_set_total(a, ACCT_DESCRIPTORS, 65400); /* of 65536 */
+	acct_set_total(a, ACCT_CLIENTS, 7680);
+	acct_set_total(a, ACCT_RESERVE, 256);
+	acct_set_total(a, ACCT_ADMINS, 16);
+}
+
+/* All that the uid gets. */
+static uint64_t take_all(uid_t uid, enum acct_kind kind, struct acct_charge *ret)
+{
+	uint64_t max = acct_limit(a, uid, kind);
+
+	cr_assert_eq(charge(uid, kind, max, ret), ACCT_E_OK);
+	return max;
+}
+
+/* The amount that the last of so many uids gets, after each before took all that it got. */
+static uint64_t last_of(unsigned users, enum acct_kind kind)
+{
+	struct acct_charge c[32] = {0};
+	uint64_t last = 0;
+
+	for (unsigned i = 0; i < users; i++)
+		last = take_all(1000 + i, kind, &c[i]);
+	for (unsigned i = 0; i < users; i++)
 		acct_release(&c[i]);
+	return last;
+}
+
+Test(acct, the_first_two_reach_each_limit_and_the_twenty_first_finds_a_share)
+{
+	static const struct {
+		enum acct_kind kind;
+		uint64_t first, second, last;
+	} rows[] = {
+		{ACCT_CLIENTS, 1024, 1024, 13},
+		{ACCT_PDS, 1024, 1024, 13},
+		{ACCT_MRS, 16384, 16384, 200},
+		{ACCT_MR_BYTES, 64ull << 30, 64ull << 30, 800 << 20},
+		{ACCT_MWS, 16384, 16384, 200},
+		{ACCT_CQS, 16384, 16384, 200},
+		{ACCT_QPS, 16384, 16384, 200},
+		{ACCT_SRQS, 1024, 1024, 13},
+		{ACCT_LISTENERS, 1024, 1024, 13},
+		{ACCT_MEMORY, 1 << 30, 1 << 30, 12 << 20},
+		{ACCT_HELD, 256 << 20, 256 << 20, 3 << 20},
+		{ACCT_MAPS, 48379, 5376, 69},
+		{ACCT_DESCRIPTORS, 49050, 5450, 70},
+		{ACCT_RESERVE, 8, 8, 4},
+		{ACCT_ADMINS, 8, 3, 0},
+	};
+
+	default_limits();
+	cr_assert_eq(sizeof(rows) / sizeof(rows[0]), ACCT_KINDS, "a row for each kind");
+	for (unsigned i = 0; i < ACCT_KINDS; i++) {
+		cr_expect_eq(rows[i].kind, i);
+		cr_expect_eq(last_of(1, rows[i].kind), rows[i].first, "kind %u, alone", i);
+		cr_expect_geq(last_of(2, rows[i].kind), rows[i].second, "kind %u, second", i);
+		cr_expect_geq(last_of(21, rows[i].kind), rows[i].last, "kind %u, last: %lu", i,
+			      (unsigned long)last_of(21, rows[i].kind));
+	}
+}
+
+Test(acct, nobody_is_refused_while_something_is_left)
+{
+	struct acct_charge c[10] = {0};
+	uint64_t sum = 0;
+
+	acct_set_total(a, ACCT_MAPS, 10);
+	for (unsigned i = 0; i < 10 && sum < 10; i++) {
+		uint64_t n = take_all(1000 + i, ACCT_MAPS, &c[i]);
+
+		cr_expect_geq(n, 1);
+		sum += n;
+	}
+	cr_expect_eq(sum, 10);
+	for (unsigned i = 0; i < 10; i++)
+		acct_release(&c[i]);
+}
+
+Test(acct, use_beyond_a_smaller_total_is_kept_and_refuses_more)
+{
+	struct acct_charge c[2] = {0};
+
+	cr_assert_eq(charge(1, ACCT_MAPS, 100, &c[0]), ACCT_E_OK);
+	acct_set_total(a, ACCT_MAPS, 50);
+	cr_expect_eq(charge(2, ACCT_MAPS, 1, &c[1]), ACCT_E_LIMIT);
+	cr_expect_eq(acct_change(a, &c[0], 101, reason, sizeof(reason)), ACCT_E_LIMIT);
+	cr_expect_eq(acct_change(a, &c[0], 20, reason, sizeof(reason)), ACCT_E_OK);
+	cr_expect_eq(acct_limit(a, 2, ACCT_MAPS), 10, "a third of 30");
+	acct_release(&c[0]);
 }
 
 static uint64_t sent(uid_t uid)

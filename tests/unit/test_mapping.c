@@ -181,7 +181,7 @@ Test(mapping, a_refused_charge_leaves_nothing)
 	int fd = memfd(PAGE);
 	struct mapping *a;
 
-	acct_set_maps(d.acct, 0);
+	acct_set_total(d.acct, ACCT_MAPS, 0);
 	cr_expect_eq(mapping_get(&one, fd, 0, PAGE, true, &a, &rep), -EDQUOT);
 	cr_expect_null(one.mappings);
 	close(fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rings of a client share memfds, which are charged as a whole and used again. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -95,6 +96,12 @@ static uint64_t used(enum acct_kind kind)
 	return acct_used(d.acct, c->uid, kind);
 }
 
+/* Without that of the bell page. */
+static uint64_t ring_maps(void)
+{
+	return used(ACCT_MAPS) - 1;
+}
+
 Test(rings, small_ones_lie_in_one_memfd_and_its_size_is_charged)
 {
 	struct msg_cq a, b;
@@ -109,12 +116,12 @@ Test(rings, small_ones_lie_in_one_memfd_and_its_size_is_charged)
 	cr_expect_eq(reply_ino, ino);
 	cr_expect_geq(b.offset, a.offset + a.bytes);
 	cr_expect_eq(used(ACCT_MEMORY) - before, RINGS_SLAB_BYTES);
-	cr_expect_eq(used(ACCT_MAPS), 1);
+	cr_expect_eq(ring_maps(), 1);
 	destroy(a.handle);
-	cr_expect_eq(used(ACCT_MAPS), 1);
+	cr_expect_eq(ring_maps(), 1);
 	destroy(b.handle);
 	cr_expect_eq(used(ACCT_MEMORY), before);
-	cr_expect_eq(used(ACCT_MAPS), 0);
+	cr_expect_eq(ring_maps(), 0);
 }
 
 Test(rings, freed_space_is_used_again)
@@ -132,7 +139,7 @@ Test(rings, freed_space_is_used_again)
 		a = make(SMALL);
 	}
 	cr_expect_neq(a.offset, keep.offset);
-	cr_expect_eq(used(ACCT_MAPS), 1);
+	cr_expect_eq(ring_maps(), 1);
 	cq = idtab_get(&c->handles.cqs, a.handle);
 	cr_expect_eq(cq->ring.sh->tail + cq->ring.sh->head, 0, "it is zeroed");
 }
@@ -148,7 +155,7 @@ Test(rings, large_ones_have_a_memfd_of_their_own)
 	a = make(LARGE);
 	cr_expect_neq(reply_ino, ino);
 	cr_expect_eq(a.offset, 0);
-	cr_expect_eq(used(ACCT_MAPS), 2);
+	cr_expect_eq(ring_maps(), 2);
 }
 
 Test(rings, an_old_library_gets_a_memfd_for_each_and_the_old_reply)
@@ -163,7 +170,45 @@ Test(rings, an_old_library_gets_a_memfd_for_each_and_the_old_reply)
 	cr_expect_eq(a.bytes, ring_bytes(SMALL, sizeof(struct wqe_cqe)));
 	make(SMALL);
 	cr_expect_neq(reply_ino, ino);
-	cr_expect_eq(used(ACCT_MAPS), 2);
+	cr_expect_eq(ring_maps(), 2);
+}
+
+Test(rings, descriptors_are_charged_and_released)
+{
+	uint32_t first, large;
+
+	greet(IPC_VERSION_MINOR);
+	cr_expect_eq(used(ACCT_DESCRIPTORS), CLIENT_FDS);
+	first = make(SMALL).handle;
+	cr_expect_eq(used(ACCT_DESCRIPTORS), CLIENT_FDS + 2, "a shared memfd, and a bell");
+	large = make(LARGE).handle;
+	cr_expect_eq(used(ACCT_DESCRIPTORS), CLIENT_FDS + 3, "only its bell is kept");
+	destroy(first);
+	destroy(large);
+	cr_expect_eq(used(ACCT_DESCRIPTORS), CLIENT_FDS);
+	acct_set_total(d.acct, ACCT_DESCRIPTORS, CLIENT_FDS + 1);
+	cr_expect_eq(answer_to(&(struct msg_create_cq){.hdr = {MSG_CREATE_CQ, 1}, .entries = SMALL},
+			       sizeof(struct msg_create_cq)),
+		     MSG_ERROR);
+	cr_expect_eq(used(ACCT_CQS), 0);
+	cr_expect_eq(used(ACCT_DESCRIPTORS), CLIENT_FDS);
+}
+
+Test(rings, no_descriptors_are_sent_while_others_are_unread)
+{
+	const struct msg_create_cq req = {.hdr = {MSG_CREATE_CQ, 1}, .entries = SMALL};
+	const struct msg_error *e = (const void *)rec;
+
+	greet(IPC_VERSION_MINOR);
+	record_handle(c, &req, sizeof(req), NULL, 0);
+	cr_expect_eq(answer_to(&req, sizeof(req)), MSG_CREATE_CQ, "the first one");
+	cr_assert_eq(conn_recv(client_end, rec, sizeof(rec), &reply_len, (int[MSG_MAX_FDS]){0},
+			       &(unsigned){0}),
+		     CONN_E_OK);
+	cr_expect_eq(e->hdr.op, MSG_ERROR);
+	cr_expect_eq(e->err, EBUSY);
+	cr_expect_eq(used(ACCT_CQS), 1);
+	cr_expect_eq(answer_to(&req, sizeof(req)), MSG_CREATE_CQ, "all are read");
 }
 
 Test(rings, a_refused_memfd_leaves_no_charge)
@@ -173,7 +218,7 @@ Test(rings, a_refused_memfd_leaves_no_charge)
 
 	greet(IPC_VERSION_MINOR);
 	before = used(ACCT_MEMORY);
-	acct_set_maps(d.acct, 1); /* three quarters of it are none */
+	acct_set_total(d.acct, ACCT_MAPS, 1); /* three quarters of it are none */
 	cr_expect_eq(answer_to(&req, sizeof(req)), MSG_ERROR);
 	cr_expect_neq(strstr(((const struct msg_error *)rec)->reason, "vm.max_map_count"), NULL);
 	cr_expect_eq(used(ACCT_MEMORY), before);

@@ -39,6 +39,7 @@ void async_channel_deinit(struct async_channel *ch)
 	if (ch->bell >= 0)
 		close(ch->bell);
 	ch->bell = -1;
+	acct_release(&ch->bell_fd);
 }
 
 int async_open(struct client *c, struct reply *rep)
@@ -49,9 +50,14 @@ int async_open(struct client *c, struct reply *rep)
 	if (ch->bell >= 0)
 		return reply_refuse(rep, EEXIST,
 				    "asynchronous events: this client has the bell already");
-	r = doorbell_create(&ch->bell, &wait);
+	r = client_charge(c, ACCT_DESCRIPTORS, 1, &ch->bell_fd, rep);
 	if (r)
+		return r;
+	r = doorbell_create(&ch->bell, &wait);
+	if (r) {
+		acct_release(&ch->bell_fd);
 		return descriptors_refuse(rep, -r, "asynchronous events");
+	}
 	reply_add_fd(rep, wait);
 	if (!list_empty(&ch->pending))
 		doorbell_ring(ch->bell);

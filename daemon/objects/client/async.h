@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
 #include "ipc/msg.h"
 #include "util/list.h"
@@ -31,7 +32,8 @@ struct async_channel {
 	struct list pending; /* objects with events, oldest first */
 	struct list dirty;   /* in worker.dirty_async while the bell is to be rung */
 	int bell;            /* the daemon's end; -1: the client has not asked for events */
-	struct async port;   /* PORT_DOWN, PORT_UP */
+	struct acct_charge bell_fd;
+	struct async port; /* PORT_DOWN, PORT_UP */
 };
 
 /* Initializes: without events. */

@@ -27,6 +27,7 @@ struct show;
 
 enum {
 	CLIENT_REPLIES_MAX = 32, /* replies that may wait: then no record is read */
+	CLIENT_FDS = 3,          /* its socket, and those that hello makes */
 };
 
 /* Its sockets, and the records that wait for room in them. */
@@ -35,7 +36,8 @@ struct client_io {
 	int event_fd; /* events */
 	struct event_loop_watch *watch;
 	struct outq replies, events;
-	uint32_t events_max; /* limits.events when it said hello */
+	uint32_t events_max;    /* limits.events when it said hello */
+	struct acct_charge fds; /* CLIENT_FDS */
 };
 
 /* Settled by hello, which every other request needs. */
@@ -48,6 +50,7 @@ struct client_hello {
 /* Its bell page: which of its queue pairs have work. */
 struct client_bells {
 	struct bell_page *page; /* NULL before hello */
+	struct acct_charge map; /* of the page */
 	struct list polled;     /* in worker.polled: the page is read in each turn */
 	uint64_t rung_ms;       /* when a bell or the doorbell rang last */
 	uint64_t rung_words;    /* words of the page that are still to be taken */

@@ -23,9 +23,10 @@ static int charge_slabs(struct client *c, unsigned n, struct reply *rep)
 	if (r)
 		return r;
 	r = client_set_charge(c, ACCT_MAPS, n, &c->rings.maps, rep);
+	if (!r && (r = client_set_charge(c, ACCT_DESCRIPTORS, n, &c->rings.fds, rep)))
+		client_change(c, &c->rings.maps, before, rep);
 	if (r)
-		client_set_charge(c, ACCT_MEMORY, (uint64_t)before * RINGS_SLAB_BYTES,
-				  &c->rings.memory, rep);
+		client_change(c, &c->rings.memory, (uint64_t)before * RINGS_SLAB_BYTES, rep);
 	return r;
 }
 

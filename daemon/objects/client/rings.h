@@ -22,7 +22,7 @@ enum { RINGS_SLAB_BYTES = 512 << 10 };
 /* The memfds that the small rings of a client share. */
 struct rings_slabs {
 	struct slabs slabs;
-	struct acct_charge memory, maps;
+	struct acct_charge memory, maps, fds;
 };
 
 struct rings {

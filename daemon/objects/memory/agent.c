@@ -50,6 +50,8 @@ int agent_open(struct client *c, struct msg_agent *ret, struct reply *rep)
 	list_init(&a->ring);
 	r = client_charge(c, ACCT_MEMORY, sizeof(*a), &a->memory, rep);
 	if (!r)
+		r = client_charge(c, ACCT_DESCRIPTORS, 1, &a->bell_fd, rep);
+	if (!r)
 		r = make_area(a, ret, rep);
 	if (r) {
 		agent_free(a);
@@ -67,6 +69,7 @@ struct agent *agent_free(struct agent *a)
 	rings_free(&a->rings);
 	if (a->bell >= 0)
 		close(a->bell);
+	acct_release(&a->bell_fd);
 	acct_release(&a->memory);
 	list_assert_out(&a->ring);
 	free(a);

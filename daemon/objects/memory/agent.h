@@ -35,7 +35,7 @@ struct agent {
 	struct list ring;            /* in worker.agents: the bell is to be rung */
 	uint64_t marked;             /* times that bytes were marked */
 	uint64_t synced;             /* the value of `marked` up to which the agent has copied */
-	struct acct_charge memory;
+	struct acct_charge memory, bell_fd;
 };
 
 /* The shadow of a region, in struct mr. All zero: none. */

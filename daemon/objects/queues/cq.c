@@ -37,6 +37,8 @@ static int build_cq(struct cq *cq, uint32_t entries, struct reply *rep)
 	int r = client_charge(c, ACCT_CQS, 1, &cq->charge, rep);
 
 	if (!r)
+		r = client_charge(c, ACCT_DESCRIPTORS, 1, &cq->bell_fd, rep);
+	if (!r)
 		r = make_ring(cq, entries, rep);
 	if (r)
 		return r;
@@ -187,6 +189,7 @@ struct cq *cq_free(struct cq *cq)
 	rings_free(&cq->rings);
 	if (cq->bell >= 0)
 		close(cq->bell);
+	acct_release(&cq->bell_fd);
 	acct_release(&cq->charge);
 	assert(cq->users == 0 && cq->notices.regions == 0);
 	list_assert_out(&cq->dirty);

@@ -47,7 +47,7 @@ struct cq {
 		unsigned regions;   /* that complete here, each once */
 	} notices;                  /* notice.c */
 	struct async async;
-	struct acct_charge charge;
+	struct acct_charge charge, bell_fd;
 	uint64_t completions, bells;
 };
 
