@@ -117,6 +117,7 @@ static void log_started(const struct daemon *d)
 int daemon_start(struct daemon *d, const struct config *cfg)
 {
 	*d = (struct daemon){.cfg = *cfg, .said = *cfg};
+	sdnotify_fds(&d->passed);
 	if (make_tables(d) || transports_open(&d->worker) || listening_open(&d->worker) ||
 	    server_open(d, &d->server))
 		return -1;

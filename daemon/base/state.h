@@ -12,6 +12,7 @@
 #include "daemon/base/acct.h"
 #include "daemon/base/config.h"
 #include "daemon/base/event_loop.h"
+#include "daemon/base/sdnotify.h"
 #include "daemon/base/worker.h"
 #include "util/idtab.h"
 #include "util/timer.h"
@@ -30,6 +31,7 @@ struct daemon {
 	/* Puts one value into effect, for ddpctl. 0; -errno after a line in the log, and then
 	 * all is as before. NULL: values cannot change. */
 	int (*change_key)(struct daemon *d, const struct config_key *k, const struct config *cfg);
+	struct sdnotify_fds passed; /* by the service manager */
 	struct acct *acct;
 	struct server *server;
 	struct stags *stags; /* every region and window of every client */

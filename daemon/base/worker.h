@@ -24,6 +24,7 @@
 struct association_events;
 struct daemon;
 struct event_loop;
+struct fd_store;
 struct guesses;
 struct link_state;
 struct listening;
@@ -40,8 +41,9 @@ struct own_addrs {
 struct worker {
 	struct daemon *daemon;
 	struct event_loop *loop;
-	struct llp *net;  /* associations with other daemons */
-	struct llp *self; /* associations between clients of this daemon */
+	struct fd_store *fd_store; /* NULL until the transports are open */
+	struct llp *net;           /* associations with other daemons */
+	struct llp *self;          /* associations between clients of this daemon */
 	struct event_loop_watch *net_watch[LLP_MAX_FDS];
 	struct own_addrs own;
 	struct listening *listening; /* NULL until it is open */

@@ -11,6 +11,7 @@
 #include "daemon/base/event_loop.h"
 #include "daemon/base/log.h"
 #include "daemon/base/state.h"
+#include "daemon/net/fd_store.h"
 #include "daemon/net/resolver.h"
 #include "daemon/net/transports.h"
 #include "llp/common/host_addrs.h"
@@ -416,12 +417,16 @@ static int apply(struct listening *l, char reason[REASON])
 {
 	struct worker *w = l->worker;
 	struct plan p;
+	bool waits;
 	int r = 0;
 
 	make_plan(l, &p);
 	if (!l->open || !is_as_planned(&w->own, &p))
 		r = change_addrs(l, &p, reason);
-	if (r == 0 && (log_waits(l) || l->polls))
+	waits = r == 0 && log_waits(l);
+	if (r == 0 && !waits)
+		fd_store_drop_rest(w->fd_store); /* while something is missing it may be for that */
+	if (waits || (r == 0 && l->polls))
 		timer_set(&w->timers, &l->again, w->now_ms + AGAIN_MS);
 	return r;
 }

@@ -8,6 +8,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
+#include "daemon/net/fd_store.h"
 
 static struct llp_config transport_config(const struct config *cfg)
 {
@@ -40,7 +41,9 @@ static int open_user(struct worker *w, char *ret_reason, size_t len)
 	d->udp_port = cfg.udp_port;
 	d->gso = cfg.gso != LLP_GSO_OFF;
 	if (cfg.udp_port == 0)
-		cfg.ret_free_port = &d->udp_port;
+		cfg.ret_free_port = &d->udp_port; /* peers do not expect it at the next start */
+	else
+		cfg.fd_store = fd_store_hooks(w->fd_store);
 	return llp_user_open(&cfg, &association_llp_events, &w->net, ret_reason, len);
 }
 
@@ -139,6 +142,10 @@ void transports_unwatch(struct worker *w)
 
 int transports_open(struct worker *w)
 {
+	if (fd_store_new(&w->daemon->passed, &w->fd_store)) {
+		log_err("out of memory at start");
+		return -1;
+	}
 	if (choose_net(w) || open_loop(w))
 		return -1;
 	log_info("transport %s: %s", w->daemon->transport, w->daemon->transport_reason);
@@ -150,4 +157,5 @@ void transports_close(struct worker *w)
 	transports_unwatch(w);
 	llp_close(w->self);
 	llp_close(w->net);
+	fd_store_free(w->fd_store);
 }

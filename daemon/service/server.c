@@ -219,7 +219,7 @@ static void note_path(struct server *s)
 /* The socket that the service manager holds for us, or one of our own. */
 static int take_socket(struct server *s)
 {
-	int r = sdnotify_socket(&s->fd);
+	int r = sdnotify_socket(&s->daemon->passed, &s->fd);
 
 	s->passed = r == SDNOTIFY_E_OK;
 	if (r == SDNOTIFY_E_NONE)
@@ -262,9 +262,11 @@ int server_open(struct daemon *d, struct server **ret)
 /* Without this the service manager would start the daemon for the same clients again at once. */
 void server_refuse_pending(void)
 {
+	struct sdnotify_fds passed;
 	int fd, client;
 
-	if (sdnotify_socket(&fd))
+	sdnotify_fds(&passed);
+	if (sdnotify_socket(&passed, &fd))
 		return;
 	for (int i = 0; i < SOMAXCONN; i++) {
 		client = accept4(fd, NULL, NULL, SOCK_CLOEXEC);

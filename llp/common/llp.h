@@ -118,6 +118,18 @@ struct llp_cc_rule {
 
 enum { LLP_MAX_CC_RULES = 32 };
 
+/* Sockets that outlive this process, so that no other program gets their port before the next one
+ * does. Addresses have the UDP port. */
+struct llp_fd_store {
+	/* The descriptor that an earlier process has stored for the address, which is the
+	 * transport's now; -1: none. */
+	int (*take)(void *arg, const struct sockaddr_storage *at);
+	/* Stores a copy of the descriptor, or removes it. */
+	void (*put)(void *arg, const struct sockaddr_storage *at, int fd);
+	void (*drop)(void *arg, const struct sockaddr_storage *at);
+	void *arg;
+};
+
 struct llp_config {
 	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
 	unsigned naddrs;                      /* 0 .. LLP_MAX_OWN; llp_add_addr() adds others */
@@ -125,12 +137,13 @@ struct llp_config {
 						 kernel: the peers', 0 without UDP */
 	uint16_t *ret_free_port; /* user: NULL; else the first address takes any free port, stored
 				    here: it stays valid */
-	uint16_t streams;        /* requested in both directions */
-	uint32_t adaptation;     /* adaptation indication to send and to require */
-	uint32_t buffer;         /* bytes of send and of receive buffer per association */
-	uint32_t mtu;            /* user: IP packet size limit, 0 = that of the route */
-	enum llp_gso gso;        /* user: UDP_SEGMENT */
-	enum llp_cc cc;          /* user: congestion control of paths without a rule ... */
+	const struct llp_fd_store *fd_store; /* user: for its sockets; NULL: none. Not copied */
+	uint16_t streams;                    /* requested in both directions */
+	uint32_t adaptation;                 /* adaptation indication to send and to require */
+	uint32_t buffer;  /* bytes of send and of receive buffer per association */
+	uint32_t mtu;     /* user: IP packet size limit, 0 = that of the route */
+	enum llp_gso gso; /* user: UDP_SEGMENT */
+	enum llp_cc cc;   /* user: congestion control of paths without a rule ... */
 	const struct llp_cc_rule *cc_rules; /* ... and the rules, read when it is opened */
 	unsigned ncc_rules;                 /* at most LLP_MAX_CC_RULES */
 	unsigned sack_packets;              /* packets per acknowledgment */

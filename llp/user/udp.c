@@ -20,15 +20,13 @@
 #include <unistd.h>
 
 #include "llp/user/udp_error.h"
+#include "llp/user/udp_socket.h"
 #include "util/addr.h"
 #include "util/cleanup.h"
 #include "util/minmax.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
-#endif
-#ifndef UDP_GRO
-#define UDP_GRO 104
 #endif
 
 enum {
@@ -39,7 +37,6 @@ enum {
 	MAX_JOINED = 128, /* spans of a batch that are joined */
 	RX_MSGS = 8,
 	RX_SIZE = 65536,
-	IPV6_LEAST = 1280, /* bytes that each link takes (RFC 8200 section 5) */
 };
 
 struct control {
@@ -76,74 +73,6 @@ _Static_assert(sizeof(struct span) == sizeof(struct iovec) &&
 
 /* ---- open and close ---- */
 
-static void set_int(int fd, int level, int name, int value)
-{
-	/* The socket works without this option as well. */
-	(void)setsockopt(fd, level, name, &value, sizeof(value));
-}
-
-/* PROBE: DF, and the interface's MTU is the only limit. Without it: routers fragment IPv4; they do
- * not fragment IPv6, so we make fragments that each link takes. */
-static void set_df(int fd, bool v6, bool on)
-{
-	if (v6) {
-		set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
-			on ? IPV6_PMTUDISC_PROBE : IPV6_PMTUDISC_DONT);
-		set_int(fd, IPPROTO_IPV6, IPV6_MTU, on ? 0 : IPV6_LEAST);
-	} else {
-		set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, on ? IP_PMTUDISC_PROBE : IP_PMTUDISC_DONT);
-	}
-}
-
-/* net.core.rmem_max and wmem_max do not limit a privileged process. */
-static void set_buffer(int fd, int forced, int plain, uint32_t want)
-{
-	int value = want > INT32_MAX / 2 ? INT32_MAX / 2 : (int)want;
-
-	if (setsockopt(fd, SOL_SOCKET, forced, &value, sizeof(value)))
-		set_int(fd, SOL_SOCKET, plain, value);
-}
-
-static uint32_t get_rcvbuf(int fd)
-{
-	int value = 0;
-	socklen_t len = sizeof(value);
-
-	/* The kernel doubles the requested size, to cover its own overhead. */
-	if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &value, &len) || value < 0)
-		return 0;
-	return (uint32_t)value / 2;
-}
-
-static bool probe_gso(int fd)
-{
-	int zero = 0;
-
-	return setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &zero, sizeof(zero)) == 0;
-}
-
-static int make_socket(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer)
-{
-	struct sockaddr_storage a = *addr;
-	bool v6 = a.ss_family == AF_INET6;
-	autoclose int fd =
-		socket(a.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP);
-
-	if (fd < 0)
-		return -errno;
-	if (v6)
-		set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-	addr_set_port(&a, port);
-	if (bind(fd, (struct sockaddr *)&a, addr_len(&a)))
-		return -errno;
-	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, buffer);
-	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, buffer);
-	set_int(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVERR : IP_RECVERR, 1);
-	set_int(fd, IPPROTO_UDP, UDP_GRO, 1);
-	set_df(fd, v6, true);
-	return take_fd(&fd);
-}
-
 static void init_rx(struct udp *u)
 {
 	for (unsigned i = 0; i < RX_MSGS; i++) {
@@ -155,16 +84,26 @@ static void init_rx(struct udp *u)
 	}
 }
 
-int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer, struct udp **ret)
+static bool probe_gso(int fd)
+{
+	int zero = 0;
+
+	return setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &zero, sizeof(zero)) == 0;
+}
+
+/* Takes the descriptor, or its error. */
+static int open_with(int fd, struct udp **ret)
 {
 	struct udp *u = calloc(1, sizeof(*u));
 	socklen_t len = sizeof(u->local);
-	int r;
+	int r = fd < 0 ? fd : 0;
 
-	if (!u)
+	if (!u) {
+		if (fd >= 0)
+			close(fd);
 		return -ENOMEM;
-	r = u->fd = make_socket(addr, port, buffer);
-	u->v6 = addr->ss_family == AF_INET6;
+	}
+	u->fd = fd;
 	u->rx_data = malloc((size_t)RX_MSGS * RX_SIZE);
 	u->rest_data = malloc(WAITING);
 	if (r >= 0 && !(u->rx_data && u->rest_data))
@@ -176,10 +115,22 @@ int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer
 		return r;
 	}
 	init_rx(u);
-	u->rcvbuf = get_rcvbuf(u->fd);
+	u->v6 = u->local.ss_family == AF_INET6;
+	u->rcvbuf = udp_socket_rcvbuf(u->fd);
 	u->gso = probe_gso(u->fd);
 	*ret = u;
 	return 0;
+}
+
+int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer, struct udp **ret)
+{
+	return open_with(udp_socket_make(addr, port, buffer), ret);
+}
+
+int udp_adopt(int fd, const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer,
+	      struct udp **ret)
+{
+	return open_with(udp_socket_adopt(fd, addr, port, buffer), ret);
 }
 
 struct udp *udp_close(struct udp *u)
@@ -221,7 +172,7 @@ void udp_filter(struct udp *u, const struct sock_filter *f, unsigned short n)
 	if (n)
 		(void)setsockopt(u->fd, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p));
 	else
-		set_int(u->fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
+		udp_socket_unfilter(u->fd);
 }
 
 bool udp_crowded(const struct udp *u)
@@ -412,7 +363,7 @@ static void send_joined(struct udp *u, struct udp_batch *b, struct progress *p)
 static void send_all(struct udp *u, struct udp_batch *b, struct progress *p)
 {
 	if (b->fragment)
-		set_df(u->fd, u->v6, false);
+		udp_socket_set_df(u->fd, u->v6, false);
 	while (p->done < b->len && !u->full) {
 		if (b->gso || b->len - p->done <= b->segment)
 			send_joined(u, b, p);
@@ -420,7 +371,7 @@ static void send_all(struct udp *u, struct udp_batch *b, struct progress *p)
 			send_apart(u, b, p, b->len);
 	}
 	if (b->fragment)
-		set_df(u->fd, u->v6, true);
+		udp_socket_set_df(u->fd, u->v6, true);
 }
 
 /* Keeps the packets that were not sent, as far as there is room. */

@@ -47,6 +47,11 @@ struct udp_stats {
  */
 int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer, struct udp **ret);
 
+/* The same with a socket that was bound there before, as udp_open() does. Takes the descriptor.
+ * -EINVAL: it is another socket. */
+int udp_adopt(int fd, const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer,
+	      struct udp **ret);
+
 /* Drops packets that wait. NULL is fine. */
 struct udp *udp_close(struct udp *u);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "llp/user/udp_holder.h"
 #include "util/addr.h"
 #include "util/minmax.h"
 
@@ -25,16 +26,58 @@ static uint32_t first_window(const struct user *t)
 	return max_u32(window, LEAST_WINDOW);
 }
 
+static struct sockaddr_storage with_port(const struct user *t, const struct sockaddr_storage *a)
+{
+	struct sockaddr_storage at = *a;
+
+	addr_set_port(&at, t->sctp.cfg.udp_port);
+	return at;
+}
+
+static void store_sock(const struct user *t, const struct sockaddr_storage *a, const struct udp *u)
+{
+	const struct llp_fd_store *s = t->sctp.cfg.fd_store;
+	struct sockaddr_storage at = with_port(t, a);
+
+	if (s)
+		s->put(s->arg, &at, udp_fd(u));
+}
+
+static void unstore_sock(const struct user *t, const struct sockaddr_storage *a)
+{
+	const struct llp_fd_store *s = t->sctp.cfg.fd_store;
+	struct sockaddr_storage at = with_port(t, a);
+
+	if (s)
+		s->drop(s->arg, &at);
+}
+
+/* The socket that an earlier process had. */
+static bool take_stored(const struct user *t, const struct sockaddr_storage *a, struct udp **ret)
+{
+	const struct llp_fd_store *s = t->sctp.cfg.fd_store;
+	struct sockaddr_storage at = with_port(t, a);
+	int fd = s ? s->take(s->arg, &at) : -1;
+
+	if (fd < 0)
+		return false;
+	if (udp_adopt(fd, a, t->sctp.cfg.udp_port, SOCKET_BUFFER, ret) == 0)
+		return true;
+	unstore_sock(t, a);
+	return false;
+}
+
 static int open_sock(const struct user *t, const struct sockaddr_storage *a, struct udp **ret,
 		     char *ret_reason, size_t len)
 {
 	unsigned port = t->sctp.cfg.udp_port;
-	char text[ADDR_TEXT_MAX];
-	int r = udp_open(a, (uint16_t)port, SOCKET_BUFFER, ret);
+	char text[ADDR_TEXT_MAX], holder[UDP_HOLDER_MAX];
+	int r = take_stored(t, a, ret) ? 0 : udp_open(a, (uint16_t)port, SOCKET_BUFFER, ret);
 
 	addr_host_text(a, text);
 	if (r == -EADDRINUSE)
-		snprintf(ret_reason, len, "UDP port %u of %s is in use", port, text);
+		snprintf(ret_reason, len, "UDP port %u of %s is in use%s", port, text,
+			 udp_holder_text(a, (uint16_t)port, holder));
 	else if (r == -EADDRNOTAVAIL)
 		snprintf(ret_reason, len, "%s is not an address of this host", text);
 	else if (r < 0)
@@ -133,6 +176,7 @@ int llp_user_add_addr(struct llp *llp, const struct sockaddr_storage *a, char *r
 		put_sock(t, (unsigned)i, a, u);
 	}
 	t->sctp.dropped[i] = false;
+	store_sock(t, a, t->sock[i]);
 	own = llp_user_addr(a);
 	sctp_set_local(t->core, (uint8_t)i, &own);
 	llp_user_forget_routes(t);
@@ -147,6 +191,7 @@ void llp_user_drop_addr(struct llp *llp, const struct sockaddr_storage *a)
 	if (i < 0)
 		return;
 	t->sctp.dropped[i] = true;
+	unstore_sock(t, a);
 	sctp_drop_local(t->core, (uint8_t)i);
 	llp_user_forget_routes(t);
 }

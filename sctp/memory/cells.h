@@ -27,7 +27,7 @@ struct sctp_cells {
 	uint32_t used, free;       /* cells */
 };
 
-/* Allocates nothing. */
+/* Does not allocate. */
 void sctp_cells_init(struct sctp_cells *c, struct sctp_pool *pool);
 
 /* Frees all cells. */

@@ -286,6 +286,13 @@ int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer
 	return 0;
 }
 
+int udp_adopt(int fd, const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer,
+	      struct udp **ret)
+{
+	(void)fd; /* there is no store */
+	return udp_open(addr, port, buffer, ret);
+}
+
 struct udp *udp_close(struct udp *u)
 {
 	drop_all(&u->arrived);

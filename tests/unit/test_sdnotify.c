@@ -35,7 +35,11 @@ TestSuite(sdnotify, .init = setup, .timeout = 30);
 
 static int call(void)
 {
-	int fd = -1, r = sdnotify_socket(&fd);
+	struct sdnotify_fds passed;
+	int fd = -1, r;
+
+	sdnotify_fds(&passed);
+	r = sdnotify_socket(&passed, &fd);
 
 	if (r == SDNOTIFY_E_NONE)
 		return fd == -1 ? NONE : OTHER;
@@ -47,7 +51,7 @@ static int call(void)
 		       : OTHER;
 }
 
-static int pass(int fd, const char *count)
+static int pass_named(int fd, const char *count, const char *names)
 {
 	char pid[16];
 	int status;
@@ -59,12 +63,19 @@ static int pass(int fd, const char *count)
 		setenv("LISTEN_PID", pid, 1);
 		if (count)
 			setenv("LISTEN_FDS", count, 1);
+		if (names)
+			setenv("LISTEN_FDNAMES", names, 1);
 		if (fd >= 0 && (dup2(fd, 3) < 0 || dup2(fd, 4) < 0))
 			_exit(OTHER);
 		_exit(call());
 	}
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : OTHER;
+}
+
+static int pass(int fd, const char *count)
+{
+	return pass_named(fd, count, NULL);
 }
 
 /* A UNIX socket that listens, at an abstract address of the kernel's choice. */
@@ -106,14 +117,32 @@ Test(sdnotify, anything_but_one_listening_seqpacket_socket_is_refused)
 	close(no_listener);
 }
 
+Test(sdnotify, a_stored_descriptor_is_not_the_socket_of_the_programs)
+{
+	int fd = listener(SOCK_SEQPACKET);
+
+	cr_expect_eq(pass_named(fd, "2", "ddpsctpd.socket:stored-a"), USABLE);
+	cr_expect_eq(pass_named(fd, "2", "stored-a:connection"), USABLE);
+	cr_expect_eq(pass_named(fd, "2", "stored-a:stored-b"), NONE);
+	cr_expect_eq(pass_named(fd, "2", "a:b"), REFUSED);
+	close(fd);
+}
+
 Test(sdnotify, the_manager_is_notified)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	socklen_t len = sizeof(sun);
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	char name[sizeof(sun.sun_path) + 1] = "@", text[64], *usec;
-	static const char *const expected[] = {"READY=1", "STATUS=3 clients", "WATCHDOG=1",
-					       "RELOADING=1\nMONOTONIC_USEC=", "STOPPING=1"};
+	static const char *const expected[] = {
+		"READY=1",
+		"STATUS=3 clients",
+		"WATCHDOG=1",
+		"RELOADING=1\nMONOTONIC_USEC=",
+		"FDSTORE=1\nFDPOLL=0\nFDNAME=stored-a",
+		"FDSTOREREMOVE=1\nFDNAME=stored-a",
+		"STOPPING=1",
+	};
 
 	cr_assert_eq(bind(fd, (struct sockaddr *)&sun, sizeof(sa_family_t)), 0);
 	cr_assert_eq(getsockname(fd, (struct sockaddr *)&sun, &len), 0);
@@ -123,6 +152,8 @@ Test(sdnotify, the_manager_is_notified)
 	sdnotify_status("%d clients", 3);
 	sdnotify_alive();
 	sdnotify_reloading();
+	sdnotify_store(fd, "a");
+	sdnotify_unstore("a");
 	sdnotify_stopping();
 	for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		ssize_t n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);

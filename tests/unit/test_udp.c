@@ -4,11 +4,16 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "full_socket.h"
 #include "llp/user/udp.h"
+#include "llp/user/udp_holder.h"
 #include "util/addr.h"
 
 enum { MAX_SEEN = 512, BUFFER = 1 << 20 };
@@ -238,6 +243,115 @@ Test(udp, refuses_a_port_in_use_and_a_foreign_address)
 	cr_assert_eq(udp_open(&a, 0, BUFFER, &v), -EADDRNOTAVAIL);
 	cr_assert_null(v);
 	udp_close(u);
+}
+
+/* ---- sockets of an earlier process ---- */
+
+/* A socket that is bound to a free port of the address, with one option. */
+static int bound(const char *text, int level, int name, uint16_t *ret_port)
+{
+	struct sockaddr_storage a;
+	socklen_t len = sizeof(a);
+	int fd, one = 1;
+
+	address(text, &a);
+	fd = socket(a.ss_family, SOCK_DGRAM, 0);
+	cr_assert_geq(fd, 0);
+	if (name)
+		cr_assert_eq(setsockopt(fd, level, name, &one, sizeof(one)), 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&a, addr_len(&a)), 0);
+	cr_assert_eq(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+	*ret_port = addr_port(&a);
+	return fd;
+}
+
+static int adopt(int fd, const char *text, uint16_t port)
+{
+	struct sockaddr_storage a;
+	struct udp *u;
+	int r;
+
+	address(text, &a);
+	r = udp_adopt(fd, &a, port, BUFFER, &u);
+	if (r == 0)
+		udp_close(u);
+	cr_expect_eq(fcntl(fd, F_GETFD), -1, "it is closed in any case");
+	return r;
+}
+
+Test(udp, a_socket_of_an_earlier_process_is_used_like_a_new_one)
+{
+	static const char *const hosts[] = {"127.0.0.1", "::1"};
+	struct sock_filter none = {.code = BPF_RET, .k = 0};
+	struct sock_fprog filter = {1, &none};
+
+	for (int i = 0; i < 2; i++) {
+		struct udp *from = open_at(hosts[i], 0), *u;
+		struct seen got = {0};
+		uint16_t port;
+		int fd = i ? bound(hosts[i], IPPROTO_IPV6, IPV6_V6ONLY, &port)
+			   : bound(hosts[i], 0, 0, &port);
+		struct sockaddr_storage a;
+
+		/* As it is left in a flood. */
+		setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
+		address(hosts[i], &a);
+		cr_assert_eq(udp_adopt(fd, &a, port, BUFFER, &u), 0);
+		cr_expect(fcntl(fd, F_GETFL) & O_NONBLOCK);
+		cr_expect(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+		addr_set_port(&a, port);
+		cr_assert_eq(sendto(udp_fd(from), "x", 1, 0, (struct sockaddr *)&a, addr_len(&a)),
+			     1);
+		cr_expect_eq(udp_recv(u, 8, note, &got), 1);
+		udp_close(u);
+		udp_close(from);
+	}
+}
+
+Test(udp, any_other_socket_of_an_earlier_process_is_closed)
+{
+	uint16_t port;
+	int fd = bound("127.0.0.1", 0, 0, &port);
+	struct sockaddr_storage a;
+
+	cr_expect_eq(adopt(fd, "127.0.0.2", port), -EINVAL);
+	fd = bound("127.0.0.1", 0, 0, &port);
+	cr_expect_eq(adopt(fd, "127.0.0.1", (uint16_t)(port ^ 1)), -EINVAL);
+	fd = bound("0.0.0.0", 0, 0, &port);
+	cr_expect_eq(adopt(fd, "127.0.0.1", port), -EINVAL);
+	fd = bound("127.0.0.1", SOL_SOCKET, SO_REUSEPORT, &port);
+	cr_expect_eq(adopt(fd, "127.0.0.1", port), -EINVAL, "others may have the port, too");
+	fd = bound("127.0.0.1", SOL_SOCKET, SO_REUSEADDR, &port);
+	cr_expect_eq(adopt(fd, "127.0.0.1", port), -EINVAL, "others may have the port, too");
+	fd = bound("127.0.0.1", 0, 0, &port);
+	address("127.0.0.1", &a);
+	addr_set_port(&a, 9);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&a, addr_len(&a)), 0);
+	cr_expect_eq(adopt(fd, "127.0.0.1", port), -EINVAL, "it is connected");
+	fd = open("/dev/null", O_RDONLY);
+	cr_expect_eq(adopt(fd, "127.0.0.1", port), -EINVAL);
+}
+
+Test(udp, the_holder_of_a_port_is_named)
+{
+	char text[UDP_HOLDER_MAX], expected[UDP_HOLDER_MAX];
+	struct sockaddr_storage a;
+	uint16_t port;
+	int fd = bound("127.0.0.1", 0, 0, &port), fd6;
+
+	address("127.0.0.1", &a);
+	udp_holder_text(&a, port, text);
+	snprintf(expected, sizeof(expected), " by process %d (", (int)getpid());
+	cr_expect_eq(strncmp(text, expected, strlen(expected)), 0, "%s", text);
+	address("127.0.0.2", &a);
+	cr_expect_str_eq(udp_holder_text(&a, port, text), "");
+	close(fd);
+	address("127.0.0.1", &a);
+	cr_expect_str_eq(udp_holder_text(&a, port, text), "");
+	fd6 = bound("::", 0, 0, &port); /* of both */
+	cr_expect_eq(strncmp(udp_holder_text(&a, port, text), expected, strlen(expected)), 0, "%s",
+		     text);
+	close(fd6);
 }
 
 /* ---- errors ---- */
