@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: servers of ddping, ddperf and ddpcp survive restarts of both daemons, in order and by SIGKILL. Each call of a
-# client meanwhile ends with success or with a reason, and no byte is wrong. A copy goes on where it was. DDP_RESTARTS:
-# how many, 10 by default.
+# client meanwhile ends with success or with a reason, and no byte is wrong. A copy goes on where it was. Clients are of
+# another user where root may start them. DDP_RESTARTS: how many, 10 by default.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping ddperf ddpcp
@@ -11,6 +11,13 @@ restarts=${DDP_RESTARTS:-10}
 size=3000000
 here=$(address 0) there=$(address 1)
 quick='session: {connect_ms: 2000, close_ms: 500}'
+
+as_other=()
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	as_other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	socket_mode=0666
+	chmod 0711 "$tmp"
+fi
 
 daemon a "$here" "$quick"
 daemon b "$there" "$quick"
@@ -23,7 +30,7 @@ server copies b "$ddpcp" serve -q --socket "$(socket_of b)" --root "$tmp/root"
 call() {
 	local name=$1 said
 	shift
-	if said=$("$@" 2>&1 >/dev/null </dev/null); then
+	if said=$("${as_other[@]}" "$@" 2>&1 >/dev/null </dev/null); then
 		echo good >>"$tmp/$name.calls"
 	elif [ -n "$said" ]; then
 		echo "bad: $(tail -n 1 <<<"$said")" >>"$tmp/$name.calls"
@@ -66,7 +73,7 @@ again() {
 
 # A copy whose daemon is killed, and then that of its server, goes on.
 head -c 200000000 /dev/urandom >"$tmp/long"
-background long "$ddpcp" put --retry 600 --socket "$(socket_of a)" "$tmp/long" "$there:long"
+background long "${as_other[@]}" "$ddpcp" put --retry 600 --socket "$(socket_of a)" "$tmp/long" "$there:long"
 has_part() { [ -n "$(find "$tmp/root" -name '.ddpcp-long*' -size +1M)" ]; }
 eventually 10 has_part || fail 'no part of the file'
 again a "$here" KILL
