@@ -39,52 +39,38 @@ static int fail(const struct daemon *d, const char *what)
 	return -1;
 }
 
-/* A folder that is missing is the usual reason: the file cannot be. */
-static int fail_bind(const struct daemon *d, const struct sockaddr_un *sun)
+/* A socket file without a listener is left over from a daemon that was killed: it is replaced. */
+static int check_old(const struct daemon *d)
 {
-	const char *slash = strrchr(sun->sun_path, '/');
-
-	if (errno != ENOENT || !slash)
-		return fail(d, "cannot bind");
-	log_err("socket %s: the folder %.*s does not exist: make it, or set socket.path",
-		sun->sun_path, slash > sun->sun_path ? (int)(slash - sun->sun_path) : 1,
-		sun->sun_path);
-	return -1;
-}
-
-/* A socket file without a listener is left over from a daemon that was killed. */
-static int remove_stale(const struct daemon *d, const struct sockaddr_un *sun)
-{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	struct stat st;
 	int fd, r;
 
-	if (lstat(sun->sun_path, &st) < 0)
+	memcpy(sun.sun_path, d->cfg.socket.path, sizeof(sun.sun_path));
+	if (lstat(sun.sun_path, &st) < 0)
 		return errno == ENOENT ? 0 : fail(d, "cannot be examined");
 	if (!S_ISSOCK(st.st_mode)) {
-		log_err("socket %s: a file of that name exists and is not a socket", sun->sun_path);
+		log_err("socket %s: a file of that name exists and is not a socket", sun.sun_path);
 		return -1;
 	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return fail(d, "cannot create a socket");
-	r = connect(fd, (const struct sockaddr *)sun, sizeof(*sun));
+	r = connect(fd, (const struct sockaddr *)&sun, sizeof(sun));
 	close(fd);
-	if (r == 0) {
-		log_err("socket %s: another daemon listens there", sun->sun_path);
-		return -1;
-	}
-	return unlink(sun->sun_path) < 0 ? fail(d, "cannot remove the old one") : 0;
+	if (r == 0)
+		log_err("socket %s: another daemon listens there", sun.sun_path);
+	return r == 0 ? -1 : 0;
 }
 
-static int set_group(const struct daemon *d, gid_t gid)
+static int set_group(const struct daemon *d, const char *file, gid_t gid)
 {
-	return lchown(d->cfg.socket.path, (uid_t)-1, gid) < 0 ? fail(d, "cannot set its group") : 0;
+	return lchown(file, (uid_t)-1, gid) < 0 ? fail(d, "cannot set its group") : 0;
 }
 
-static int set_mode(const struct daemon *d)
+static int set_mode(const struct daemon *d, const char *file)
 {
-	return chmod(d->cfg.socket.path, d->cfg.socket.mode) < 0 ? fail(d, "cannot set its mode")
-								 : 0;
+	return chmod(file, d->cfg.socket.mode) < 0 ? fail(d, "cannot set its mode") : 0;
 }
 
 int server_set_access(struct server *s)
@@ -96,34 +82,88 @@ int server_set_access(struct server *s)
 		log_info("socket %s: the service manager sets mode and group", d->cfg.socket.path);
 		return 0;
 	}
-	if (set_group(d, gid == (gid_t)-1 ? getegid() : gid))
+	if (set_group(d, d->cfg.socket.path, gid == (gid_t)-1 ? getegid() : gid))
 		return -1;
-	return set_mode(d);
+	return set_mode(d, d->cfg.socket.path);
 }
 
-static int bind_socket(struct server *s)
+/* The working directory becomes that of the socket. Returns a descriptor of the one before, or -1.
+ */
+static int enter_folder(const struct daemon *d)
+{
+	const char *path = d->cfg.socket.path, *slash = strrchr(path, '/');
+	char folder[sizeof(d->cfg.socket.path)];
+	int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (before < 0)
+		return fail(d, "no working directory");
+	snprintf(folder, sizeof(folder), "%.*s", slash > path ? (int)(slash - path) : 1, path);
+	if (chdir(folder) == 0)
+		return before;
+	if (errno == ENOENT)
+		log_err("socket %s: the folder %s does not exist: make it, or set socket.path",
+			path, folder);
+	else
+		(void)fail(d, "cannot enter its folder");
+	close(before);
+	return -1;
+}
+
+static int leave_folder(const struct daemon *d, int before)
+{
+	int r = fchdir(before) < 0 ? fail(d, "cannot leave its folder") : 0;
+
+	close(before);
+	return r;
+}
+
+/* Lets programs find the socket that was bound to this name: with mode, group and a listener. */
+static int show_socket(struct server *s, const char *name)
+{
+	const struct daemon *d = s->daemon;
+
+	if (d->cfg.socket.gid != (gid_t)-1 && set_group(d, name, d->cfg.socket.gid))
+		return -1;
+	if (set_mode(d, name))
+		return -1;
+	if (listen(s->fd, BACKLOG) < 0)
+		return fail(d, "cannot listen");
+	return rename(name, d->cfg.socket.path) < 0 ? fail(d, "cannot have its name") : 0;
+}
+
+static int bind_here(struct server *s)
 {
 	const struct daemon *d = s->daemon;
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
-	mode_t old;
 	int r;
 
-	memcpy(sun.sun_path, d->cfg.socket.path, sizeof(sun.sun_path));
-	if (remove_stale(d, &sun))
+	snprintf(sun.sun_path, sizeof(sun.sun_path), ".ddpsctpd.%d", (int)getpid());
+	unlink(sun.sun_path); /* of a process with this number that was killed */
+	if (bind(s->fd, (struct sockaddr *)&sun, sizeof(sun)) < 0)
+		return fail(d, "cannot bind");
+	r = show_socket(s, sun.sun_path);
+	if (r)
+		unlink(sun.sun_path);
+	return r;
+}
+
+/* Binds to another name in the folder first: relative, for an address may have no room for a longer
+ * path. */
+static int bind_socket(struct server *s)
+{
+	const struct daemon *d = s->daemon;
+	int r, before;
+
+	if (check_old(d))
 		return -1;
 	s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->fd < 0)
 		return fail(d, "cannot create a socket");
-	old = umask(0777); /* no client can connect before mode and group are set */
-	r = bind(s->fd, (struct sockaddr *)&sun, sizeof(sun));
-	umask(old);
-	if (r < 0)
-		return fail_bind(d, &sun);
-	if (d->cfg.socket.gid != (gid_t)-1 && set_group(d, d->cfg.socket.gid))
+	before = enter_folder(d);
+	if (before < 0)
 		return -1;
-	if (set_mode(d))
-		return -1;
-	return listen(s->fd, BACKLOG) < 0 ? fail(d, "cannot listen") : 0;
+	r = bind_here(s);
+	return leave_folder(d, before) ? -1 : r;
 }
 
 static int any_descriptor(void)

@@ -113,7 +113,7 @@ for c in pings measures copying; do
 	eventually 60 gone "$(pid_of $c)" || fail "$c do not end"
 done
 
-! grep -h -e '^silent' -e '^wrong' -e 'WRONG DATA' -e ' --help' "$tmp"/*.calls || fail 'a call without a reason, or a wrong byte'
+! grep -h -e '^silent' -e '^wrong' -e 'not in group' -e 'WRONG DATA' -e ' --help' "$tmp"/*.calls || fail 'a call without a reason, or a wrong byte'
 for c in ping measure copy; do
 	echo "$c: $(grep -c '^good' "$tmp/$c.calls") good"
 	grep '^bad' "$tmp/$c.calls" | sed 's/[0-9][0-9]*/N/g' | sort | uniq -c
