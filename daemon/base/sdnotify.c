@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The only file that knows libsystemd. */
+/* The only file of the daemon that knows libsystemd. */
 #include "daemon/base/sdnotify.h"
 
 #ifdef HAVE_LIBSYSTEMD

@@ -14,6 +14,7 @@
 
 #include "tools/common/host_list.h"
 #include "tools/common/message.h"
+#include "tools/common/ready.h"
 #include "tools/common/tool.h"
 #include "util/limit_text.h"
 
@@ -404,6 +405,7 @@ int server_run(const struct server_conf *conf)
 			printf("%s: listening on port %u\n", tool_name(), conf->port);
 			fflush(stdout);
 		}
+		ready_tell();
 		r = serve_sessions(&sv);
 	}
 	stop_sessions(&sv);
