@@ -115,7 +115,7 @@ Test(own_window, a_path_that_proves_to_be_short_gets_the_first_size_back)
 	sctp_rwnd_took(&w, KIB);
 	sctp_rwnd_packet(&w, &limits, &quick, true, now);
 	cr_expect_eq(w.size, size, "while data waits");
-	for (unsigned i = 0; w.size > FIRST; i++) {
+	while (w.size > FIRST) {
 		size = w.size;
 		sctp_rwnd_took(&w, 10 * KIB);
 		sctp_rwnd_packet(&w, &limits, &quick, false, ++now);
