@@ -128,7 +128,8 @@ static int load(const struct options *o, struct config *ret, struct config_origi
 
 static void make_private(const struct options *o, struct config *cfg, struct config_origin *origin)
 {
-	static const char *const keys[] = {"transport", "listen", "user.udp_port", "socket.mode"};
+	static const char *const keys[] = {"transport", "listen", "admin", "user.udp_port",
+					   "socket.mode"};
 
 	private_configure(cfg, o->join);
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

@@ -59,6 +59,8 @@ void private_configure(struct config *cfg, uint16_t join)
 	cfg->transport = CONFIG_TRANSPORT_USER;
 	cfg->user.udp_port = join;
 	cfg->socket.mode = 0600;
+	if (geteuid() != 0 && cfg->nadmin < CONFIG_MAX_ADMINS)
+		principal_of_uid(geteuid(), &cfg->admin[cfg->nadmin++]);
 	cfg->private = true;
 }
 

@@ -46,7 +46,7 @@ struct ctl_show {
 	uint32_t version; /* CTL_VERSION; the daemon refuses another one with EPROTONOSUPPORT */
 };
 
-/* Commands of ddpctl to the daemon. All but WATCH need root or the user of the daemon. */
+/* Commands of ddpctl to the daemon. All but WATCH are for administrators (key admin). */
 enum ctl_verb {
 	CTL_WATCH =
 		1, /* from now on, a MSG_CTL_RECORD of CTL_EVENT for each event, with this seq */
@@ -74,7 +74,7 @@ struct ctl_do {
 
 enum { CTL_KEY_MAX = 40, CTL_VALUE_MAX = 256 };
 
-/* Changes a key of the configuration until the daemon restarts. For root or the user of the daemon.
+/* Changes a key of the configuration until the daemon restarts. For administrators.
  */
 struct ctl_set {
 	struct msg_hdr hdr;
@@ -92,7 +92,7 @@ enum ctl_capture_what {
 	CTL_CAPTURE_COUNT,
 };
 
-/* Copies packets until the connection ends. For root or the user of the daemon. */
+/* Copies packets until the connection ends. For administrators. */
 struct ctl_capture {
 	struct msg_hdr hdr;
 	uint32_t version; /* as in ctl_show */

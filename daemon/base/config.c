@@ -108,16 +108,27 @@ static int load_one(struct reader *r, const struct config_key *k, const yaml_nod
 	return config_value_parse(k, text, &r->cfg, reason) ? 0 : fail_key(r, n, k, reason);
 }
 
+static const char *expected_list(const struct config_key *k)
+{
+	switch (k->type) {
+	case CONFIG_TYPE_LISTEN:
+		return "expected a list, such as [127.0.0.1, \"::1\"]";
+	case CONFIG_TYPE_USERS:
+		return "expected a list, such as [root, \"@wheel\"]";
+	case CONFIG_TYPE_PORTS:
+		return "expected a list, such as [1-1023 root]";
+	default:
+		return "expected a list, such as [10.0.0.0/8 bbr]";
+	}
+}
+
 static int load_list(struct reader *r, const struct config_key *k, const yaml_node_t *n)
 {
 	yaml_node_item_t *it;
 	int res = 0;
 
 	if (n->type != YAML_SEQUENCE_NODE)
-		return fail_key(r, n, k,
-				k->type == CONFIG_TYPE_LISTEN
-					? "expected a list, such as [127.0.0.1, \"::1\"]"
-					: "expected a list, such as [10.0.0.0/8 bbr]");
+		return fail_key(r, n, k, expected_list(k));
 	config_value_clear(k, &r->cfg);
 	it = n->data.sequence.items.start;
 	if (it == n->data.sequence.items.top && k->min > 0)

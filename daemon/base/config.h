@@ -17,6 +17,8 @@
 #include "daemon/base/config_keys.h"
 #include "daemon/base/listen_word.h"
 #include "daemon/base/log.h"
+#include "daemon/base/port_rule.h"
+#include "daemon/base/principal.h"
 #include "llp/common/llp.h"
 
 #ifndef SYSCONFDIR
@@ -26,6 +28,8 @@
 
 enum {
 	CONFIG_MAX_LISTEN = 8,
+	CONFIG_MAX_ADMINS = 16,
+	CONFIG_MAX_PORTS = 16,    /* rules */
 	CONFIG_MAX_QP_WR = 32768, /* entries of a ring: the protocol counts them in 16 bits */
 	CONFIG_ERR_MAX = 512,     /* room for a sentence; longer ones are cut */
 };
@@ -118,6 +122,9 @@ struct config {
 	uint32_t nlisten;   /* 1 .. CONFIG_MAX_LISTEN */
 	char listen[CONFIG_MAX_LISTEN][LISTEN_WORD_MAX];
 	uint32_t loopback; /* enum config_switch */
+	uint32_t nadmin, nports;
+	struct principal admin[CONFIG_MAX_ADMINS];
+	struct port_rule ports[CONFIG_MAX_PORTS]; /* the first that has a port counts */
 	struct config_user user;
 	struct config_kernel kernel;
 	struct config_sctp sctp;

@@ -33,6 +33,10 @@ static const struct config_key keys[] = {
 	 .help = "local addresses of all associations"},
 	{"", "loopback", CHOICE("on", "on", "off"), AT(loopback),
 	 .help = "127.0.0.1 and ::1 as well, unless listen names a loopback address"},
+	{"", "admin", CONFIG_TYPE_USERS, .max = CONFIG_MAX_ADMINS, .def = "0", AT(admin), AT_ONCE,
+	 .help = "users and groups (@name) who administer the daemon"},
+	{"", "ports", CONFIG_TYPE_PORTS, .max = CONFIG_MAX_PORTS, .def = "", AT(ports), AT_ONCE,
+	 .help = "who may listen at which ports; the first rule with the port counts"},
 
 	{"socket", "path", CONFIG_TYPE_PATH, .max = ROOM(socket.path),
 	 .def = "/run/ddpsctpd/ddp.sock", AT(socket.path),

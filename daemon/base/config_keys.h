@@ -24,6 +24,8 @@ enum config_type {                     /* and the type of the member: */
 		   CONFIG_TYPE_CHOICE, /* uint32_t, index into choices */
 		   CONFIG_TYPE_LISTEN, /* char[max][LISTEN_WORD_MAX], with nlisten */
 		   CONFIG_TYPE_RULES,  /* struct llp_cc_rule[max], with ncc_rules */
+		   CONFIG_TYPE_USERS,  /* struct principal[max], with nadmin */
+		   CONFIG_TYPE_PORTS,  /* struct port_rule[max], with nports */
 };
 
 /* When a changed value takes effect. */

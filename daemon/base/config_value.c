@@ -64,8 +64,29 @@ static size_t member_size(const struct config_key *k)
 		return k->max * LISTEN_WORD_MAX;
 	case CONFIG_TYPE_RULES:
 		return k->max * sizeof(struct llp_cc_rule);
+	case CONFIG_TYPE_USERS:
+		return k->max * sizeof(struct principal);
+	case CONFIG_TYPE_PORTS:
+		return k->max * sizeof(struct port_rule);
 	default:
 		return sizeof(uint32_t);
+	}
+}
+
+/* The number of items of a list, or NULL. */
+static uint32_t *list_count(const struct config_key *k, struct config *c)
+{
+	switch (k->type) {
+	case CONFIG_TYPE_LISTEN:
+		return &c->nlisten;
+	case CONFIG_TYPE_RULES:
+		return &c->user.ncc_rules;
+	case CONFIG_TYPE_USERS:
+		return &c->nadmin;
+	case CONFIG_TYPE_PORTS:
+		return &c->nports;
+	default:
+		return NULL;
 	}
 }
 
@@ -84,10 +105,8 @@ void config_value_copy(const struct config_key *k, const struct config *from, st
 	memcpy(member(k, to), member_const(k, from), member_size(k));
 	if (k->type == CONFIG_TYPE_GROUP)
 		to->socket.gid = from->socket.gid;
-	if (k->type == CONFIG_TYPE_LISTEN)
-		to->nlisten = from->nlisten;
-	if (k->type == CONFIG_TYPE_RULES)
-		to->user.ncc_rules = from->user.ncc_rules;
+	if (config_value_is_list(k))
+		*list_count(k, to) = *list_count(k, (struct config *)from);
 }
 
 /* ---- the values of a key ---- */
@@ -150,6 +169,14 @@ void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX])
 	case CONFIG_TYPE_RULES:
 		snprintf(ret, CONFIG_RANGE_MAX, "at most %" PRIu64 " rules, such as 10.0.0.0/8 bbr",
 			 k->max);
+		break;
+	case CONFIG_TYPE_USERS:
+		snprintf(ret, CONFIG_RANGE_MAX,
+			 "at most %" PRIu64 " users, and groups with @, by name or number", k->max);
+		break;
+	case CONFIG_TYPE_PORTS:
+		snprintf(ret, CONFIG_RANGE_MAX,
+			 "at most %" PRIu64 " rules, such as 1-1023 root @wheel", k->max);
 		break;
 	}
 }
@@ -363,11 +390,46 @@ static bool parse_rule(const struct config_key *k, const char *text, struct conf
 	return true;
 }
 
+/* ---- users and ports ---- */
+
+static bool parse_user(const struct config_key *k, const char *text, struct config *c,
+		       char *ret_reason)
+{
+	struct principal p;
+	const char *wrong = principal_parse(text, &p);
+
+	if (wrong)
+		return refuse_value(k, ret_reason, text, "%s", wrong);
+	for (unsigned i = 0; i < c->nadmin; i++) {
+		if (c->admin[i].kind == p.kind && c->admin[i].id == p.id)
+			return refuse_value(k, ret_reason, text, "occurs twice");
+	}
+	if (c->nadmin == k->max)
+		return refuse_value(k, ret_reason, text, "is one too many");
+	memcpy(&c->admin[c->nadmin++], &p, sizeof(p));
+	return true;
+}
+
+static bool parse_port_rule(const struct config_key *k, const char *text, struct config *c,
+			    char *ret_reason)
+{
+	struct port_rule r;
+	const char *wrong = port_rule_parse(text, &r);
+
+	if (wrong)
+		return refuse_value(k, ret_reason, text, "%s", wrong);
+	if (c->nports == k->max)
+		return refuse_value(k, ret_reason, text, "is one too many");
+	memcpy(&c->ports[c->nports++], &r, sizeof(r));
+	return true;
+}
+
 /* ---- lists and single values ---- */
 
 bool config_value_is_list(const struct config_key *k)
 {
-	return k->type == CONFIG_TYPE_LISTEN || k->type == CONFIG_TYPE_RULES;
+	return k->type == CONFIG_TYPE_LISTEN || k->type == CONFIG_TYPE_RULES ||
+	       k->type == CONFIG_TYPE_USERS || k->type == CONFIG_TYPE_PORTS;
 }
 
 void config_value_clear(const struct config_key *k, struct config *c)
@@ -375,7 +437,7 @@ void config_value_clear(const struct config_key *k, struct config *c)
 	if (!config_value_is_list(k))
 		return;
 	memset(member(k, c), 0, member_size(k));
-	*(k->type == CONFIG_TYPE_LISTEN ? &c->nlisten : &c->user.ncc_rules) = 0;
+	*list_count(k, c) = 0;
 }
 
 bool config_value_parse(const struct config_key *k, const char *text, struct config *c,
@@ -387,6 +449,7 @@ bool config_value_parse(const struct config_key *k, const char *text, struct con
 		[CONFIG_TYPE_OCTAL] = parse_octal,   [CONFIG_TYPE_NUMBER] = parse_number,
 		[CONFIG_TYPE_SIZE] = parse_size,     [CONFIG_TYPE_CHOICE] = parse_choice,
 		[CONFIG_TYPE_LISTEN] = parse_listen, [CONFIG_TYPE_RULES] = parse_rule,
+		[CONFIG_TYPE_USERS] = parse_user,    [CONFIG_TYPE_PORTS] = parse_port_rule,
 	};
 
 	return parse[k->type](k, text, c, ret_reason);
@@ -445,13 +508,14 @@ static void print_rules(const struct config *c, FILE *f)
 	fputc(']', f);
 }
 
-static void print_listen(const struct config *c, FILE *f)
+/* Items that begin with their text. */
+static void print_texts(const char *first, size_t item, unsigned n, FILE *f)
 {
 	fputc('[', f);
-	for (unsigned i = 0; i < c->nlisten; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		if (i > 0)
 			fputs(", ", f);
-		print_string(c->listen[i], f);
+		print_string(first + i * item, f);
 	}
 	fputc(']', f);
 }
@@ -479,7 +543,13 @@ void config_value_print(const struct config_key *k, const struct config *c, FILE
 		fputs(k->choices[get_integer(k, c)], f);
 		break;
 	case CONFIG_TYPE_LISTEN:
-		print_listen(c, f);
+		print_texts(c->listen[0], sizeof(c->listen[0]), c->nlisten, f);
+		break;
+	case CONFIG_TYPE_USERS:
+		print_texts(c->admin[0].text, sizeof(c->admin[0]), c->nadmin, f);
+		break;
+	case CONFIG_TYPE_PORTS:
+		print_texts(c->ports[0].text, sizeof(c->ports[0]), c->nports, f);
 		break;
 	case CONFIG_TYPE_RULES:
 		print_rules(c, f);

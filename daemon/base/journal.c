@@ -167,19 +167,19 @@ void journal_add(struct journal *j, uint64_t now_ms, enum ctl_event_kind kind, s
 	}
 }
 
-bool journal_may_see(const struct ctl_event *ev, uid_t uid)
+bool journal_may_see(const struct ctl_event *ev, const uid_t *only)
 {
-	return uid == 0 || ev->pid == 0 || ev->uid == uid;
+	return !only || (ev->pid != 0 && ev->uid == *only);
 }
 
-const struct ctl_event *journal_error(const struct journal *j, uid_t uid, uint32_t assoc)
+const struct ctl_event *journal_error(const struct journal *j, const uid_t *only, uint32_t assoc)
 {
 	uint64_t n = j->failed ? j->errors : 0;
 
 	for (unsigned i = 0; i < JOURNAL_KEEP_ERRORS && n > 0; i++, n--) {
 		const struct ctl_event *ev = &j->failed[n % JOURNAL_KEEP_ERRORS];
 
-		if ((assoc == 0 || ev->assoc == assoc) && journal_may_see(ev, uid))
+		if ((assoc == 0 || ev->assoc == assoc) && journal_may_see(ev, only))
 			return ev;
 	}
 	return NULL;

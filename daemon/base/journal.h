@@ -48,12 +48,11 @@ void journal_deinit(struct journal *j);
 void journal_add(struct journal *j, uint64_t now_ms, enum ctl_event_kind kind,
 		 struct ctl_event *ev);
 
-/* True if the user may see the entry: root sees all entries, others their own and those without an
- * owner. */
-bool journal_may_see(const struct ctl_event *ev, uid_t uid);
+/* True if it may be shown: to administrators (only is NULL) all entries, to others their own. */
+bool journal_may_see(const struct ctl_event *ev, const uid_t *only);
 
-/* The last error that this user may see, of this association or, with 0, of any; or NULL. */
-const struct ctl_event *journal_error(const struct journal *j, uid_t uid, uint32_t assoc);
+/* The last error that may be shown, of this association or, with 0, of any; or NULL. */
+const struct ctl_event *journal_error(const struct journal *j, const uid_t *only, uint32_t assoc);
 
 /* The entry with that number, or NULL. */
 const struct ctl_event *journal_get(const struct journal *j, uint64_t number);

@@ -149,8 +149,8 @@ static int check_caller(struct client *c, const struct ctl_capture *req, struct 
 		return reply_refuse(rep, EPROTONOSUPPORT,
 				    "ddpctl speaks version %u of the records, the daemon %u",
 				    req->version, CTL_VERSION);
-	if (!client_is_admin(c))
-		return reply_refuse(rep, EPERM, "capture: only root may do that");
+	if (client_check_admin(c, "capture", rep))
+		return -EPERM;
 	if (other)
 		return reply_refuse(rep, EBUSY, "capture: client %u (pid %d) captures already",
 				    other->client->id, (int)other->client->pid);

@@ -153,9 +153,9 @@ int command_run(struct client *c, const struct ctl_do *req, struct reply *rep)
 		return reply_refuse(rep, EPROTONOSUPPORT,
 				    "unknown verb %u; the daemon may be older than ddpctl",
 				    req->verb);
-	if (!v->anybody && !client_is_admin(c))
-		return reply_refuse(rep, EPERM, "%s: only root may do that", v->name);
-	r = v->run(c, req, rep);
+	r = v->anybody ? 0 : client_check_admin(c, v->name, rep);
+	if (!r)
+		r = v->run(c, req, rep);
 	if (r == 0 && !v->anybody)
 		note(c, v, req);
 	return r;

@@ -79,8 +79,8 @@ int settings_set(struct client *c, const struct ctl_set *req, struct reply *rep)
 		return reply_refuse(rep, EPROTONOSUPPORT,
 				    "ddpctl speaks version %u of the records, the daemon %u",
 				    req->version, CTL_VERSION);
-	if (!client_is_admin(c))
-		return reply_refuse(rep, EPERM, "limit set: only root may do that");
+	if (client_check_admin(c, "limit set", rep))
+		return -EPERM;
 	if (!take_text(key, req->key, sizeof(key)) || !take_text(value, req->value, sizeof(value)))
 		return reply_refuse(rep, EINVAL, "limit set: control characters in key or value");
 	return set(c, key, value, rep);

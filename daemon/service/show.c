@@ -364,6 +364,7 @@ int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep
 		return reply_refuse(rep, ENOMEM, "show: out of memory");
 	s->to = c;
 	s->d = c->daemon;
+	s->to_admin = client_is_admin(c);
 	s->kind = &kinds[req->object];
 	s->rec.hdr = (struct msg_hdr){MSG_CTL_RECORD, req->hdr.seq};
 	s->rec.object = req->object;

@@ -32,5 +32,5 @@ uint32_t show_number(uint32_t handle)
 
 bool show_may_see(const struct show *s, const struct client *owner)
 {
-	return s->to->uid == 0 || s->to->uid == owner->uid;
+	return s->to_admin || s->to->uid == owner->uid;
 }

@@ -18,6 +18,7 @@ struct kind;
 struct show {
 	struct client *to;
 	struct daemon *d;
+	bool to_admin;
 	const struct kind *kind;
 	uint32_t outer, inner; /* position in a table, and in one of the object there */
 	uint64_t next;         /* position among records with numbers of their own */
@@ -37,7 +38,7 @@ bool show_full(const struct show *s);
 /* A handle as ddpctl shows it: without its generation. */
 uint32_t show_number(uint32_t handle);
 
-/* Root sees all objects, others see their own. */
+/* Administrators see all objects, others see their own. */
 bool show_may_see(const struct show *s, const struct client *owner);
 
 /* ---- show_*.c: all objects of a kind; false: the queue is full ---- */

@@ -31,7 +31,8 @@ static void count_clients(struct show *s, struct ctl_status *r)
 /* The last error of the association, or, with 0, of any; and how long ago it was. */
 static void put_error(struct show *s, uint32_t assoc, char *ret, size_t len, uint64_t *ret_ms)
 {
-	const struct ctl_event *ev = journal_error(&s->d->worker.journal, s->to->uid, assoc);
+	const struct ctl_event *ev =
+		journal_error(&s->d->worker.journal, s->to_admin ? NULL : &s->to->uid, assoc);
 	char line[CTL_EVENT_LINE];
 	struct timespec now;
 
@@ -166,6 +167,24 @@ static void show_assoc(struct show *s, const struct association *assoc)
 	send_flow(s, &r->flow, n ? &paths[0] : NULL);
 }
 
+/* Others see those that carry a session of theirs. */
+static bool may_see_assoc(struct show *s, const struct association *assoc)
+{
+	struct assoc_stream_info info;
+	uint32_t pos = 0;
+
+	if (s->to_admin)
+		return true;
+	while (assoc->ddp && assoc_stream_next(assoc->ddp, &pos, &info)) {
+		const struct qp *qp = info.ep ? rdmap_user(info.ep) : NULL;
+
+		if (qp && show_may_see(s, qp->client))
+			return true;
+	}
+	s->end.hidden++;
+	return false;
+}
+
 bool show_assocs(struct show *s)
 {
 	const struct association *assoc;
@@ -174,7 +193,8 @@ bool show_assocs(struct show *s)
 		assoc = idtab_next(&s->d->worker.assocs, &s->outer);
 		if (!assoc)
 			return true;
-		show_assoc(s, assoc);
+		if (may_see_assoc(s, assoc))
+			show_assoc(s, assoc);
 	}
 	return false;
 }
@@ -205,7 +225,7 @@ bool show_paths(struct show *s)
 		assoc = idtab_next(&s->d->worker.assocs, &s->outer);
 		if (!assoc)
 			return true;
-		n = assoc->ddp ? llp_paths(assoc->conn, paths) : 0;
+		n = may_see_assoc(s, assoc) && assoc->ddp ? llp_paths(assoc->conn, paths) : 0;
 		for (unsigned i = 0; i < n && i < LLP_MAX_PATHS; i++)
 			show_path(s, assoc->id, &paths[i]);
 	}
@@ -218,7 +238,7 @@ static void show_stream(struct show *s, const struct association *assoc,
 	struct ctl_session *r = &s->rec.session;
 	const struct qp *qp = info->ep ? rdmap_user(info->ep) : NULL;
 
-	if (qp && !show_may_see(s, qp->client)) {
+	if (qp ? !show_may_see(s, qp->client) : !s->to_admin) {
 		s->end.hidden++;
 		return;
 	}

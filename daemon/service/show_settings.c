@@ -49,6 +49,13 @@ static void show_key(struct show *s, const struct config_key *k)
 
 _Static_assert(sizeof(((struct ctl_config *)NULL)->range) == CONFIG_RANGE_MAX, "ranges fit");
 
+/* Others see the keys that bound their programs. */
+static bool may_see_key(const struct show *s, const struct config_key *k)
+{
+	return s->to_admin || strcmp(k->section, "limits") == 0 ||
+	       strcmp(k->section, "session") == 0;
+}
+
 bool show_config(struct show *s)
 {
 	const struct config_key *k;
@@ -57,9 +64,17 @@ bool show_config(struct show *s)
 		k = config_key_at(s->outer);
 		if (!k)
 			return true;
-		show_key(s, k);
+		if (may_see_key(s, k))
+			show_key(s, k);
+		else
+			s->end.hidden++;
 	}
 	return false;
+}
+
+static bool may_see_uid(const struct show *s, uid_t uid)
+{
+	return s->to_admin || s->to->uid == uid;
 }
 
 static void show_limit(struct show *s, uid_t uid, enum acct_kind kind)
@@ -82,10 +97,10 @@ bool show_limits(struct show *s)
 	while (!show_full(s)) {
 		if (!acct_next_uid(s->d->acct, s->next, false, &uid))
 			return true;
-		if (s->to->uid != 0 && s->to->uid != uid)
+		if (!may_see_uid(s, uid))
 			s->end.hidden++;
 		for (unsigned kind = 0; kind < ACCT_RESERVE; kind++)
-			if (s->to->uid == 0 || s->to->uid == uid)
+			if (may_see_uid(s, uid))
 				show_limit(s, uid, kind);
 		s->next = (uint64_t)uid + 1;
 	}
@@ -131,7 +146,7 @@ bool show_users(struct show *s)
 	while (!show_full(s)) {
 		if (!acct_next_uid(s->d->acct, s->next, true, &uid))
 			return true;
-		if (s->to->uid == 0 || s->to->uid == uid)
+		if (may_see_uid(s, uid))
 			show_user(s, uid);
 		else
 			s->end.hidden++;

@@ -17,7 +17,7 @@ bool show_events(struct show *s)
 			return false;
 		if (!ev)
 			continue;
-		if (!journal_may_see(ev, s->to->uid)) {
+		if (!journal_may_see(ev, s->to_admin ? NULL : &s->to->uid)) {
 			s->end.hidden++;
 			continue;
 		}

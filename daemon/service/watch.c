@@ -15,7 +15,7 @@ static void seen(struct journal_watcher *watcher, const struct ctl_event *ev)
 		.len = sizeof(rec.event),
 	};
 
-	if (!journal_may_see(ev, c->uid))
+	if (!journal_may_see(ev, client_is_admin(c) ? NULL : &c->uid))
 		return;
 	if (c->io.replies.count >= WATCH_MAX) {
 		c->watching.lost++;

@@ -164,6 +164,6 @@ ctl d capture "$tmp/loop.pcapng" assoc "$assoc" >"$tmp/loop.log" 2>&1
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 755 "$tmp"
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$ddpctl" --socket "$(socket_of d)" capture - >"$tmp/rights.log" 2>&1
-	[ $? -eq 4 ] && grep -q 'only root may do that' "$tmp/rights.log" || fail 'another user captures'
+	[ $? -eq 4 ] && grep -q 'no administrator of the daemon (admin)' "$tmp/rights.log" || fail 'another user captures'
 fi
 echo "$in packets in, $out out"

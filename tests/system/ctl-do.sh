@@ -196,7 +196,7 @@ DDP_SOCKET=$tmp/absent.sock "$ddpctl" doctor >"$tmp/doctor.log" 2>/dev/null
 [ $? -eq 1 ] || fail 'doctor without a daemon'
 grep -q 'systemctl enable' "$tmp/doctor.log" || fail 'no remedy without a daemon'
 
-# Only root and the user of the daemon change anything.
+# Only administrators change anything.
 if [ "$(id -u)" = 0 ]; then
 	chmod 0711 "$tmp"
 	chmod 0666 "$(socket_of a)"

@@ -115,6 +115,7 @@ configure() {
 	{
 		printf 'listen: [%s]\nsocket:\n  path: %s\n  mode: %s\n' "$addr" "$(socket_of "$name")" $socket_mode
 		[ -z "$DDP_TRANSPORT" ] || echo "transport: $DDP_TRANSPORT"
+		[ "$(id -u)" = 0 ] || echo "admin: [0, $(id -u)]"
 		case $* in *session:*) ;; *) echo 'session: {connect_ms: 60000}' ;; esac
 		[ $# -eq 0 ] || printf '%s\n' "$@"
 	} >"$tmp/$name.yaml"

@@ -233,19 +233,19 @@ Test(journal, errors_are_kept_longer_and_found_by_association)
 {
 	struct ctl_event good = session(1, 1), bad = session(2, 2);
 
-	cr_expect_null(journal_error(&j, 0, 0));
+	cr_expect_null(journal_error(&j, NULL, 0));
 	bad.err = ETIMEDOUT;
 	journal_add(&j, 1, CTL_EVENT_SESSION_FAIL, &bad);
 	bad.assoc = 3;
 	journal_add(&j, 1, CTL_EVENT_SESSION_FAIL, &bad);
 	for (unsigned i = 0; i < 2 * JOURNAL_KEEP; i++)
 		journal_add(&j, 1, CTL_EVENT_SESSION_BEGIN, &good);
-	cr_assert(journal_error(&j, 0, 2));
-	cr_expect_eq(journal_error(&j, 0, 2)->number, 1);
-	cr_expect_eq(journal_error(&j, 0, 0)->number, 2);
-	cr_expect_null(journal_error(&j, 0, 1));
-	cr_expect_eq(journal_error(&j, 1000, 0)->number, 2);
-	cr_expect_null(journal_error(&j, 1001, 0), "an error of another user");
+	cr_assert(journal_error(&j, NULL, 2));
+	cr_expect_eq(journal_error(&j, NULL, 2)->number, 1);
+	cr_expect_eq(journal_error(&j, NULL, 0)->number, 2);
+	cr_expect_null(journal_error(&j, NULL, 1));
+	cr_expect_eq(journal_error(&j, &(uid_t){1000}, 0)->number, 2);
+	cr_expect_null(journal_error(&j, &(uid_t){1001}, 0), "an error of another user");
 }
 
 /* ---- those who watch ---- */

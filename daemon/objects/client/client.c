@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <stdlib.h>
+#include <sys/socket.h>
 
 #include "daemon/base/limits.h"
 #include "daemon/base/log.h"
@@ -30,9 +31,59 @@ void client_allow(struct client *c)
 	idtab_allow(&c->handles.requests, cfg->session.pending_max * l->listeners);
 }
 
+/* ---- rights ---- */
+
+/* The groups of the program when it connected. *ret is to be freed. */
+static unsigned read_groups(const struct client *c, gid_t **ret)
+{
+	socklen_t len = 0;
+
+	*ret = NULL;
+	if (getsockopt(c->io.fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) == 0 || errno != ERANGE)
+		return 0;
+	*ret = malloc(len);
+	if (!*ret || getsockopt(c->io.fd, SOL_SOCKET, SO_PEERGROUPS, *ret, &len) < 0)
+		return 0;
+	return len / sizeof(gid_t);
+}
+
+static bool is_one_of(const struct client *c, const struct principal *list, unsigned n)
+{
+	gid_t *groups;
+	unsigned ngroups;
+	bool is;
+
+	if (principal_holds(list, n, c->uid, &c->gid, 1))
+		return true;
+	if (!principal_any_group(list, n))
+		return false;
+	ngroups = read_groups(c, &groups);
+	is = principal_holds(list, n, c->uid, groups, ngroups);
+	free(groups);
+	return is;
+}
+
 bool client_is_admin(const struct client *c)
 {
-	return c->uid == 0 || c->uid == geteuid();
+	const struct config *cfg = &c->daemon->cfg;
+
+	return is_one_of(c, cfg->admin, cfg->nadmin);
+}
+
+int client_check_admin(const struct client *c, const char *what, struct reply *rep)
+{
+	if (client_is_admin(c))
+		return 0;
+	return reply_refuse(rep, EPERM, "%s: uid %u is no administrator of the daemon (admin)",
+			    what, (unsigned)c->uid);
+}
+
+const struct port_rule *client_port_rule(const struct client *c, uint16_t port)
+{
+	const struct config *cfg = &c->daemon->cfg;
+	const struct port_rule *r = port_rule_for(cfg->ports, cfg->nports, port);
+
+	return r && !is_one_of(c, r->who, r->n) ? r : NULL;
 }
 
 void client_fault(struct client *c, const char *fmt, ...)

@@ -103,8 +103,14 @@ struct client {
 /* Sizes the tables for the present limits. Tables do not shrink: acct enforces lower limits. */
 void client_allow(struct client *c);
 
-/* True for root and for the user that the daemon runs as. */
+/* True for those whom the key `admin` names. */
 bool client_is_admin(const struct client *c);
+
+/* 0, or a refusal of `what` that names the key, with -EPERM. */
+int client_check_admin(const struct client *c, const char *what, struct reply *rep);
+
+/* The rule of `ports` by which the client may not listen at the port; NULL: it may. */
+const struct port_rule *client_port_rule(const struct client *c, uint16_t port);
 
 /*
  * Objects act on their client through the functions below. Once the client leaves they have no

@@ -14,7 +14,7 @@
 int listener_create(struct client *c, const struct msg_listen *req, uint64_t key,
 		    struct msg_listener *ret, struct reply *rep)
 {
-	struct port_request want = {.number = req->port, .uid = c->uid, .key = key};
+	struct port_request want = {.number = req->port, .by = c, .key = key};
 	struct listener *l;
 	int r = endpoint_addrs_read_listen(c->worker, req, &want.at, rep);
 

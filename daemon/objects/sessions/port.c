@@ -33,17 +33,22 @@ static int listen_both(struct port *p)
 	return r;
 }
 
-/* From a random one on, so that a port is not used again soon after its program has ended. */
-static int listen_free(struct port *p)
+/* From a random one on, so that a port is not used again soon after its program has ended. -EACCES:
+ * `ports` has none of them for the client. */
+static int listen_free(struct port *p, const struct client *by)
 {
 	uint32_t start = 0;
-	int r = -EADDRINUSE;
+	int r = -EACCES;
 
 	if (getrandom(&start, sizeof(start), GRND_NONBLOCK) < 0)
 		start = (uint32_t)p->accepts.worker->now_ms;
-	for (uint32_t i = 0; r == -EADDRINUSE && i < FREE_PORTS; i++) {
+	for (uint32_t i = 0; i < FREE_PORTS; i++) {
 		p->number = (uint16_t)(FIRST_FREE + (start + i) % FREE_PORTS);
+		if (client_port_rule(by, p->number))
+			continue;
 		r = listen_both(p);
+		if (r != -EADDRINUSE)
+			break;
 	}
 	return r;
 }
@@ -53,6 +58,9 @@ static int refuse_port(const struct port_request *req, int r, struct reply *rep)
 	const struct sockaddr_storage any = {.ss_family = AF_UNSPEC};
 	char text[ADDR_TEXT_MAX];
 
+	if (r == -EACCES && req->number == 0)
+		return reply_refuse(rep, EACCES, "listen: uid %u may use no free port (ports)",
+				    (unsigned)req->by->uid);
 	return reply_refuse(rep, -r, "listen at %s%s port %u: %s",
 			    addr_host_text(req->at.n ? &req->at.a[0] : &any, text),
 			    req->at.n > 1 ? " and others" : "", req->number, strerror(-r));
@@ -67,13 +75,13 @@ static int port_new(struct worker *w, const struct port_request *req, struct rep
 	if (!p)
 		return reply_refuse(rep, ENOMEM, "listen: out of memory");
 	p->accepts = (struct association_listener){.worker = w, .at = &p->at};
-	p->uid = req->uid;
+	p->uid = req->by->uid;
 	p->number = req->number;
 	p->at = req->at;
 	list_init(&p->listeners);
 	list_init(&p->link);
 	list_add_tail(&w->ports, &p->link);
-	r = req->number ? listen_both(p) : listen_free(p);
+	r = req->number ? listen_both(p) : listen_free(p, req->by);
 	if (r) {
 		port_put(p);
 		return refuse_port(req, r, rep);
@@ -175,11 +183,16 @@ static struct port *find_shared(const struct worker *w, const struct port_reques
 
 int port_get(struct worker *w, const struct port_request *req, struct reply *rep, struct port **ret)
 {
+	const struct port_rule *rule = client_port_rule(req->by, req->number);
 	struct port *p = find_shared(w, req);
 
+	if (rule)
+		return reply_refuse(rep, EACCES,
+				    "listen: port %u: uid %u is not among those of '%s' (ports)",
+				    req->number, (unsigned)req->by->uid, rule->text);
 	if (!p)
 		return port_new(w, req, rep, ret);
-	if (p->uid != req->uid)
+	if (p->uid != req->by->uid)
 		return reply_refuse(rep, EADDRINUSE, "listen: port %u: another user listens there",
 				    req->number);
 	if (with_key(p, req->key) && req->key)

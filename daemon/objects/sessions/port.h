@@ -31,7 +31,7 @@ struct port {
 struct port_request {
 	struct addr_set at;
 	uint16_t number; /* 0: a free one */
-	uid_t uid;
+	const struct client *by;
 	uint64_t key; /* 0: none */
 };
 

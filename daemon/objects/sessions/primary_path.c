@@ -27,7 +27,7 @@ static int check_users(const struct client *c, const struct association *assoc, 
 		if (qp && qp->client->uid != c->uid)
 			return reply_refuse(rep, EPERM,
 					    "set primary: association %u carries sessions of other "
-					    "users: only root may change it",
+					    "users: only an administrator (admin) may change it",
 					    assoc->id);
 	}
 	return 0;
@@ -50,10 +50,10 @@ static int find_by_qp(const struct client *c, const struct msg_set_primary *req,
 static int find_by_id(const struct client *c, const struct msg_set_primary *req,
 		      struct association **ret, struct reply *rep)
 {
-	if (!client_is_admin(c))
-		return reply_refuse(rep, EPERM,
-				    "set primary of association %u: only root may change it",
-				    req->assoc);
+	int r = client_check_admin(c, "path set-primary", rep);
+
+	if (r)
+		return r;
 	*ret = association_index_by_id(c->worker, req->assoc);
 	if (!*ret)
 		return reply_refuse(rep, ENOENT, "set primary: no association %u", req->assoc);
