@@ -57,6 +57,7 @@ struct association {
 	struct list same_id;            /* in a bucket of worker.by_id */
 	struct timer timer;             /* the protocol's deadlines, and the end of idling */
 	uint64_t idle_since_ms;         /* 0: in use */
+	uint64_t last_user;             /* uid + 1 of its last session's program; 0: none had one */
 	uint64_t measured_ms;           /* when the largest message was read */
 	struct packed_addrs *addrs;     /* as a program here asked for them, or would; or NULL */
 	struct sockaddr_storage remote; /* the primary peer address when it was established */

@@ -167,13 +167,15 @@ static void show_assoc(struct show *s, const struct association *assoc)
 	send_flow(s, &r->flow, n ? &paths[0] : NULL);
 }
 
-/* Others see those that carry a session of theirs. */
+/* Others see those that carry a session of theirs, or carried it last. */
 static bool may_see_assoc(struct show *s, const struct association *assoc)
 {
 	struct assoc_stream_info info;
 	uint32_t pos = 0;
 
 	if (s->to_admin)
+		return true;
+	if (assoc->idle_since_ms && assoc->last_user == (uint64_t)s->to->uid + 1)
 		return true;
 	while (assoc->ddp && assoc_stream_next(assoc->ddp, &pos, &info)) {
 		const struct qp *qp = info.ep ? rdmap_user(info.ep) : NULL;

@@ -58,6 +58,10 @@ ctl_as 60010 event | grep -q . || fail 'the administrator sees no event'
 ctl_as 60002 -o config 2>/dev/null | grep -v '^config key \(limits\|session\)\.' && fail 'another user sees the configuration'
 ctl_as 60010 -o config | grep -q '^config key admin value \[60010, "@60020"\]' || fail 'the administrator does not see the configuration'
 [ "$(ctl_as 60002 -o limit 2>/dev/null | grep -vc '^limit uid 60002 ')" = 0 ] || fail 'another user sees the limits of others'
+
+# Not after its session, while another user has one.
+as 60005 "$ddping" --socket "$(socket_of a)" -c 1 "$b" >"$tmp/ping5.log" 2>&1 || fail 'ddping of user 60005'
+sees 60005 assoc 0
 ctl_as 60002 status >"$tmp/status.log" || fail 'status of another user'
 
 # What each may do.
@@ -114,7 +118,7 @@ listens 60011:60011 7005 && fail 'everybody listens at port 7005'
 grep -q "'7000-7099 @60021' (ports)" "$tmp/listen.log" || fail 'not the other rule'
 
 # A reload changes both; what listens goes on.
-configure a "$(address 0)" 'admin: [60002]' 'ports: ["49152-65535 60011"]'
+configure a "$(address 0)" 'session: {connect_ms: 60000, idle_ms: 60000}' 'admin: [60002]' 'ports: ["49152-65535 60011"]'
 kill -HUP "$(pid_of a)"
 eventually 10 grep -q 'reload: done' "$tmp/a.log" || fail 'no reload'
 reloaded() { ctl_as 60002 -o config admin >/dev/null 2>&1 && ctl_as 60002 log level info >/dev/null 2>&1; }
@@ -124,6 +128,13 @@ refused 60010 drain on
 background free setpriv --reuid=60001 --regid=60001 --clear-groups "$bin/tests/system/hoard" "$(socket_of a)" 1 pds listeners
 eventually 10 grep -q '^done' "$tmp/free.log" || fail 'hoard hangs'
 grep -q '^listeners 0 .*listen: uid 60001 may use no free port (ports)' "$tmp/free.log" || fail 'a free port that it may not have'
+
+# An idle association is that of its last session.
+kill -TERM "$(pid_of ping)"
+eventually 10 gone "$(pid_of ping)" || fail 'ddping goes on'
+as 60005 "$ddping" --socket "$(socket_of a)" -c 1 "$b" >"$tmp/ping5.log" 2>&1 || fail 'ddping of user 60005'
+sees 60005 assoc 1
+sees 60001 assoc 0
 for n in a b; do stop $n || fail "daemon $n: exit status $?"; done
 
 # A private daemon: the user who started it, and root.

@@ -98,6 +98,7 @@ void qp_established(struct qp *qp, const struct session_event *event)
 		qp->session.peer_ird = conn_params_depth(event->enh->ird);
 		qp->session.peer_ord = conn_params_depth(event->enh->ord);
 	}
+	qp->assoc->last_user = (uint64_t)qp->client->uid + 1;
 	session_log_begin(qp);
 	qp_event(qp, MSG_EV_ESTABLISHED, event);
 	qp_wake(qp);
