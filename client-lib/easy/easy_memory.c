@@ -19,7 +19,8 @@ struct easy_region {
 	struct easy_grant *grants;
 };
 
-enum { ACCESS = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_MW_BIND };
+/* Its users need not know limits.sparse_bytes. */
+enum { ACCESS = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_MW_BIND | DDP_ACCESS_POPULATE };
 
 static int reg(struct easy_hub *hub, void *addr, size_t length, int memfd, struct ddp_mr **ret)
 {

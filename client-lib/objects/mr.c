@@ -11,6 +11,7 @@
 #include "client-lib/context/request.h"
 #include "client-lib/objects/agent_open.h"
 #include "client-lib/own_memory/memfd_table.h"
+#include "client-lib/own_memory/populate.h"
 #include "ipc/local_protocol.h"
 #include "ipc/rung.h"
 #include "util/checked.h"
@@ -59,18 +60,32 @@ static int send_registration(struct ddp_ctx *ctx, const char *call, struct msg_r
 	return request_reg_mr(ctx, call, &req->reg, fd, ret);
 }
 
+/* Memory that is copied is the daemon's to fill: its shadow. */
+static int populate_source(const struct mr *mr, const char *call, const struct source *src,
+			   unsigned access)
+{
+	int r = 0;
+
+	if (access & DDP_ACCESS_POPULATE && src->rung != RUNG_AGENT)
+		r = populate(src->fd, src->offset, mr->pub.length);
+	return r ? reason_errno(r, call, "DDP_ACCESS_POPULATE") : 0;
+}
+
 /* Registers pub.length bytes of the source with the daemon. */
 static int register_mr(struct mr *mr, const char *call, const struct source *src, unsigned access)
 {
 	struct ddp_pd *pd = mr->pub.pd;
-	struct msg_reg_own_mr req = request_for(mr, pd->handle, src, access);
+	struct msg_reg_own_mr req =
+		request_for(mr, pd->handle, src, access & ~(unsigned)DDP_ACCESS_POPULATE);
 	struct msg_mr reply;
-	int r = send_registration(pd->ctx, call, &req, src->fd, &reply);
+	int r = populate_source(mr, call, src, access);
 
+	if (!r)
+		r = send_registration(pd->ctx, call, &req, src->fd, &reply);
 	if (r)
 		return r;
 	mr->handle = reply.handle;
-	mr->access = access;
+	mr->access = req.reg.access;
 	mr->pub.lkey = mr->pub.rkey = reply.stag;
 	mr->offset = src->offset;
 	if (src->rung == RUNG_AGENT)

@@ -109,7 +109,7 @@ int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr 
 	if (s->nmrs == SESSION_MRS)
 		return -ENOSPC;
 	r = s->own_memory ? register_own(s->pd, len, access, &s->mr[s->nmrs])
-			  : ddp_alloc_mr(s->pd, len, access, &s->mr[s->nmrs]);
+			  : ddp_alloc_mr(s->pd, len, access | DDP_ACCESS_POPULATE, &s->mr[s->nmrs]);
 	if (r < 0)
 		return session_fail("register memory", r);
 	*ret = s->mr[s->nmrs++];

@@ -146,7 +146,9 @@ static int check_flags(const char *call, unsigned access)
 	return r;
 }
 
-/* Most programs have one thread besides that of the library, which can wait: then all private
+/* Hardware pins memory when it is registered, so programs expect that it is there.
+ *
+ * Most programs have one thread besides that of the library, which can wait: then all private
  * memory can be registered, also without userfaultfd(2). */
 static int reg_ddp(struct mr *mr, uint64_t iova, unsigned access)
 {
@@ -159,7 +161,8 @@ static int reg_ddp(struct mr *mr, uint64_t iova, unsigned access)
 
 	if (host_pause())
 		attr.flags |= DDP_REG_QUIET;
-	r = ddp_reg_mr(pd_ddp(mr->ibv.pd), mr->ibv.addr, mr->ibv.length, access, &attr, &mr->ddp);
+	r = ddp_reg_mr(pd_ddp(mr->ibv.pd), mr->ibv.addr, mr->ibv.length,
+		       access | DDP_ACCESS_POPULATE, &attr, &mr->ddp);
 	host_resume();
 	return r;
 }

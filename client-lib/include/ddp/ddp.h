@@ -158,7 +158,10 @@ enum ddp_access {
 	DDP_ACCESS_REMOTE_WRITE = 2,
 	DDP_ACCESS_REMOTE_READ = 4,
 	DDP_ACCESS_REMOTE_ATOMIC = 8, /* also implies LOCAL_WRITE */
-	DDP_ACCESS_MW_BIND = 16       /* memory windows may be bound to it */
+	DDP_ACCESS_MW_BIND = 16,      /* memory windows may be bound to it */
+	DDP_ACCESS_POPULATE = 32 /* no right: touches the pages during the registration. Of those
+				    that the program has not touched, the daemon fills no more than
+				    limits.sparse_bytes for a user; then sessions end */
 };
 
 /* Registered memory. The members are read-only. */
