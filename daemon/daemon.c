@@ -17,6 +17,7 @@
 #include "daemon/objects/sessions/assoc_events.h"
 #include "daemon/objects/client/async.h"
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/memory/holes.h"
 #include "daemon/objects/memory/stags.h"
 #include "daemon/service/attach.h"
 #include "daemon/service/server.h"
@@ -85,6 +86,8 @@ static int make_tables(struct daemon *d)
 		r = acct_new(&d->cfg.limits, &d->acct);
 	if (!r)
 		r = guesses_new(getrandom, &d->worker.guesses);
+	if (!r)
+		r = holes_new(getrandom, &d->worker.holes);
 	if (r)
 		log_err("out of memory at start");
 	else
@@ -180,6 +183,7 @@ void daemon_free(struct daemon *d)
 	event_loop_free(d->worker.loop);
 	acct_free(d->acct);
 	guesses_free(d->worker.guesses);
+	holes_free(d->worker.holes);
 	stags_free(d->stags);
 	idtab_deinit(&d->clients);
 	worker_deinit(&d->worker);

@@ -49,6 +49,7 @@
 	X(HOLD_FULL, 1, 0, 0x00,                                                                   \
 	  "more segments arrived out of order than the queue pair has room for")                   \
 	X(AGENT, 0, 0, 0x00,                                                                       \
-	  "the program did not copy the memory that the request names, or not in time")
+	  "the program did not copy the memory that the request names, or not in time")            \
+	X(MEMORY, 0, 0, 0x00, "the memory was never written to, and the daemon may fill no more")
 
 #endif

@@ -262,7 +262,8 @@ int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *re
 
 	if (amount > c->amount && !checked_range(rest, amount, acct_limit(a, u->uid, c->kind))) {
 		count_refusal(u, c->kind);
-		explain_limit(a, u->uid, c->kind, rest, amount, ret_reason, reason_len);
+		explain_limit(a, u->uid, c->kind, u->used[c->kind], amount - c->amount, ret_reason,
+			      reason_len);
 		return ACCT_E_LIMIT;
 	}
 	set_used(u, c->kind, rest + amount);

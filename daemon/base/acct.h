@@ -35,6 +35,7 @@ enum acct_kind {
 	ACCT_LISTENERS,
 	ACCT_MEMORY,
 	ACCT_HELD,
+	ACCT_SPARSE,
 	ACCT_MAPS,        /* memory maps of the daemon */
 	ACCT_DESCRIPTORS, /* of the daemon */
 	/* Of these, users hear only when they are refused: */

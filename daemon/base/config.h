@@ -106,6 +106,7 @@ struct config_limits {
 	uint32_t listeners; /* 0: none may listen */
 	uint64_t memory;    /* bytes */
 	uint64_t held;      /* bytes */
+	uint64_t sparse_bytes;
 	/* Of one object or client: */
 	uint32_t qp_wr;  /* entries of one work queue, shared or not */
 	uint32_t cqe;    /* entries of one completion queue */

@@ -139,6 +139,8 @@ static const struct config_key keys[] = {
 	 .help = "memory of rings, endpoints and unread records per uid"},
 	{"limits", "held", SIZE(0, 65536 * GIB, "256MiB"), AT(limits.held), AT_ONCE,
 	 .help = "messages per uid that wait for receives, beyond 64KiB of each queue pair"},
+	{"limits", "sparse_bytes", SIZE(0, 65536 * GIB, "256MiB"), AT(limits.sparse_bytes), AT_ONCE,
+	 .help = "memory per uid that was registered untouched and that the daemon fills"},
 	{"limits", "qp_wr", NUMBER(1, CONFIG_MAX_QP_WR, "16384"), AT(limits.qp_wr), AT_ONCE,
 	 .help = "entries of a send queue, receive queue or shared receive queue"},
 	{"limits", "cqe", NUMBER(1, RING_MAX_COMPLETIONS, "4194304"), AT(limits.cqe), AT_ONCE,

@@ -25,6 +25,7 @@ static const struct limits_row rows[ACCT_KINDS] = {
 	[ACCT_LISTENERS] = {VALUE(listeners), .table = HANDLES_MAX, .what = "listeners"},
 	[ACCT_MEMORY] = {VALUE(memory), .what = "bytes of the daemon's memory"},
 	[ACCT_HELD] = {VALUE(held), .what = "bytes of messages that wait"},
+	[ACCT_SPARSE] = {VALUE(sparse_bytes), .what = "bytes of untouched memory that the daemon filled"},
 	[ACCT_MAPS] = {.key = "vm.max_map_count", .what = "memory maps"},
 	[ACCT_DESCRIPTORS] = {.key = "RLIMIT_NOFILE", .what = "descriptors of the daemon"},
 	[ACCT_RESERVE] = {.key = "limits.clients", .what = "connections in reserve"},

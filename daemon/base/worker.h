@@ -26,6 +26,7 @@ struct daemon;
 struct event_loop;
 struct fd_store;
 struct guesses;
+struct holes;
 struct link_state;
 struct listening;
 
@@ -64,6 +65,7 @@ struct worker {
 	struct list low_srqs;    /* shared receive queues that reached their limit in this turn */
 	struct list dirty_async; /* clients with new asynchronous events in this turn */
 	struct list agents;      /* of clients, whose bells are to be rung in this turn */
+	struct holes *holes;     /* in memfds of clients; NULL: they are not counted */
 	void *shadows;           /* of regions that agents copy, a tree of objects/agent.c */
 	struct list faulty;      /* clients to be ended after this turn */
 	struct journal journal;

@@ -113,7 +113,7 @@ static void assert_free(const struct client *c)
 	list_assert_out(&c->async.dirty);
 	list_assert_out(&c->bells.posted);
 	list_assert_out(&c->handles.scopes);
-	assert(!c->io.watch && !c->bells.watch && !c->show && !c->mappings);
+	assert(!c->io.watch && !c->bells.watch && !c->show && !c->regions.mappings);
 	assert(!c->io.replies.loop && !c->io.events.loop);
 }
 

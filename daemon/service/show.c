@@ -247,7 +247,7 @@ static void show_client(struct show *s, const struct client *c)
 	r->srqs = c->handles.srqs.used;
 	r->listeners = c->handles.listeners.used;
 	r->requests = c->handles.requests.used;
-	r->mr_bytes = c->mr_bytes;
+	r->mr_bytes = c->regions.bytes;
 	r->connected_ms = s->d->worker.now_ms - c->since_ms;
 	show_send(s);
 }

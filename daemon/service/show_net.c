@@ -24,7 +24,7 @@ static void count_clients(struct show *s, struct ctl_status *r)
 		r->mrs += c->handles.mrs.used;
 		r->pds += c->handles.pds.used;
 		r->listeners += c->handles.listeners.used;
-		r->mr_bytes += c->mr_bytes;
+		r->mr_bytes += c->regions.bytes;
 	}
 }
 

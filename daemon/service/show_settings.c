@@ -116,7 +116,7 @@ static void add_client(struct ctl_user *r, struct acct_traffic *t, const struct 
 	r->clients++;
 	r->qps += c->handles.qps.used;
 	r->mrs += c->handles.mrs.used;
-	r->mr_bytes += c->mr_bytes;
+	r->mr_bytes += c->regions.bytes;
 	while ((qp = idtab_next(&c->handles.qps, &pos)))
 		acct_traffic_add(t, qp_traffic(qp));
 }

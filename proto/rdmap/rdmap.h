@@ -164,6 +164,9 @@ struct rdmap_ops {
 	/* A message is about to be kept in the hold, up to this byte of its memory. False: that may
 	 * not be used, and the hold counts as full. NULL: all may. */
 	bool (*keep)(void *user, uint32_t reach);
+	/* Memory of requests is about to be read or written, now that rights and bounds were
+	 * checked. False: the session ends, because the owner does not permit it. NULL: all may. */
+	bool (*touch)(void *user, const struct span *at, unsigned n);
 	/* The endpoint itself wrote len bytes at p, to memory of a request. May be NULL. */
 	void (*wrote)(void *user, uint8_t *p, uint32_t len);
 };

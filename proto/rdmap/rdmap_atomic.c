@@ -94,6 +94,8 @@ enum perr rdmap_atomic_execute(const struct rdmap *ep, struct rdmap_ird_slot *s)
 	case RDMAP_UNREACHABLE:
 		return PERR_AGENT;
 	case RDMAP_AT_HAND:
+		if (!rdmap_may_touch(ep, &(struct span){(uint8_t *)cell, sizeof(*cell)}, 1))
+			return PERR_MEMORY;
 		if (!rdmap_atomic_apply(cell, &r, ep->tries, &s->old))
 			return PERR_CATASTROPHIC;
 		break;
@@ -175,6 +177,10 @@ static void store_old(const struct rdmap *ep, struct rdmap_rec *r, const struct 
 			    sizeof(r->old), &p);
 	if (reason != STAG_E_OK) {
 		r->status = (uint8_t)rdmap_status_of_stag(reason);
+		return;
+	}
+	if (!rdmap_may_touch(ep, &(struct span){p, sizeof(r->old)}, 1)) {
+		r->status = RDMAP_LOC_BOUNDS_ERR;
 		return;
 	}
 	memcpy(p, &r->old, sizeof(r->old));

@@ -25,7 +25,7 @@ enum {
 /*
  * Executes the request in the slot, once, after checking it again. PERR_NONE: s->executed is set,
  * or the memory is not at hand yet (rdmap_ops.reach). Or an error with memory unchanged:
- * PERR_CATASTROPHIC if all ep->tries attempts failed, PERR_AGENT.
+ * PERR_CATASTROPHIC if all ep->tries attempts failed, PERR_AGENT, PERR_MEMORY.
  */
 enum perr rdmap_atomic_execute(const struct rdmap *ep, struct rdmap_ird_slot *s);
 

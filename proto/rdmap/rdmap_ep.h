@@ -223,6 +223,12 @@ void rdmap_stop(struct rdmap *ep);
  * rdmap_tx_spent() is true, or earlier. */
 void rdmap_stop_after(struct rdmap *ep, uint32_t n);
 
+/* Whether its owner permits to read or write this memory of a request now. */
+static inline bool rdmap_may_touch(const struct rdmap *ep, const struct span *at, unsigned n)
+{
+	return n == 0 || !ep->ops->touch || ep->ops->touch(ep->user, at, n);
+}
+
 /* True after rdmap_stop_after(). */
 static inline bool rdmap_last_ones(const struct rdmap *ep)
 {

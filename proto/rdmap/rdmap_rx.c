@@ -348,8 +348,8 @@ static bool end_wait(struct rdmap *ep, const struct ssn_rec *c)
 
 /* ---- any segment ---- */
 
-enum perr rdmap_rx_place(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
-			 uint32_t avail, struct span dst[SGL_MAX], unsigned *ret_n)
+static enum perr find_target(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
+			     uint32_t avail, struct span dst[SGL_MAX], unsigned *ret_n)
 {
 	struct target t = {.body = body, .avail = avail, .dst = dst};
 	enum perr perr = ddp_rx_header(&c->ddp, ep->queues);
@@ -369,6 +369,19 @@ enum perr rdmap_rx_place(struct rdmap *ep, const struct ssn_rec *c, const uint8_
 	perr = row->place(ep, c, &t);
 	if (perr == PERR_NONE)
 		*ret_n = t.n;
+	return perr;
+}
+
+enum perr rdmap_rx_place(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
+			 uint32_t avail, struct span dst[SGL_MAX], unsigned *ret_n)
+{
+	unsigned n = 0;
+	enum perr perr = find_target(ep, c, body, avail, dst, &n);
+
+	if (perr == PERR_NONE && !rdmap_may_touch(ep, dst, n))
+		perr = PERR_MEMORY;
+	if (perr == PERR_NONE)
+		*ret_n = n;
 	return perr;
 }
 

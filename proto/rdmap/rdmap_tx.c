@@ -96,7 +96,7 @@ static bool begin_next(struct rdmap *ep)
 
 static bool is_local_error(enum perr perr)
 {
-	return perr == PERR_CATASTROPHIC || perr == PERR_AGENT;
+	return perr == PERR_CATASTROPHIC || perr == PERR_AGENT || perr == PERR_MEMORY;
 }
 
 /* The atomic is executed once, when its response is due. */
@@ -149,7 +149,10 @@ static int read_now(struct rdmap *ep, const struct wire_read_req *req, uint8_t *
 	default:
 		seg->body[0] = (struct span){p, ep->tx.msg.now};
 		seg->nbody = ep->tx.msg.now > 0;
-		return RDMAP_TX_SEGMENT;
+		if (rdmap_may_touch(ep, seg->body, seg->nbody))
+			return RDMAP_TX_SEGMENT;
+		rdmap_term_fail(ep, PERR_MEMORY, NULL, NULL);
+		return RDMAP_TX_FAILED;
 	}
 }
 

@@ -416,6 +416,16 @@ static struct sgl_elem rest_at(const struct rdmap_wr *wr, uint64_t at)
 	return (struct sgl_elem){e->to + at, e->len - (uint32_t)at, e->stag};
 }
 
+/* The session ends, because this element of the request cannot be read. */
+static void end_unread(struct rdmap *ep, const struct sgl_elem *e, enum perr perr)
+{
+	struct rdmap_rec *r = rdmap_sq_youngest(&ep->sq);
+
+	locate(&r->at, e);
+	r->status = RDMAP_LOC_BOUNDS_ERR;
+	rdmap_term_fail(ep, perr, NULL, NULL);
+}
+
 /* Whether the payload of the segment, which was resolved, may be read. Asked as late as this,
  * because earlier Reads may change it until a fence ends. */
 static int fetch(struct rdmap *ep)
@@ -431,14 +441,25 @@ static int fetch(struct rdmap *ep)
 		if (e == RDMAP_NOT_YET)
 			return RDMAP_TX_WAIT;
 		if (e == RDMAP_UNREACHABLE) {
-			locate(&rdmap_sq_youngest(&ep->sq)->at, &rest);
-			rdmap_sq_youngest(&ep->sq)->status = RDMAP_LOC_BOUNDS_ERR;
-			rdmap_term_fail(ep, PERR_AGENT, NULL, NULL);
+			end_unread(ep, &rest, PERR_AGENT);
 			return RDMAP_TX_FAILED;
 		}
 		ep->tx.within += e == RDMAP_REACHED ? r.ret_len : r.len;
 	}
 	return RDMAP_TX_SEGMENT;
+}
+
+/* The same for its elements, and whether they may be touched. */
+static int fetch_payload(struct rdmap *ep, const struct rdmap_seg *seg)
+{
+	struct sgl_elem rest;
+	int r = fetch(ep);
+
+	if (r != RDMAP_TX_SEGMENT || rdmap_may_touch(ep, seg->body, seg->nbody))
+		return r;
+	rest = rest_at(ep->tx.wr, ep->tx.msg.off);
+	end_unread(ep, &rest, PERR_MEMORY);
+	return RDMAP_TX_FAILED;
 }
 
 /* Payload of a segment of our own request. Its memory may have become inaccessible since the
@@ -465,7 +486,7 @@ int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 			&fault);
 	if (n >= 0) {
 		seg->nbody = (unsigned)n;
-		return fetch(ep);
+		return fetch_payload(ep, seg);
 	}
 	locate(&rdmap_sq_youngest(&ep->sq)->at, fault.elem);
 	status = rdmap_status_of_stag(fault.reason);

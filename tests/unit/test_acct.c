@@ -88,7 +88,7 @@ Test(acct, a_charge_changes_within_the_limit_and_not_beyond_it)
 	cr_assert_eq(charge(7, ACCT_MR_BYTES, 300, &other), ACCT_E_OK);
 	cr_expect_eq(acct_change(a, &c, 701, reason, sizeof(reason)), ACCT_E_LIMIT);
 	cr_expect_str_eq(reason,
-			 "uid 7 has 300 of 1000 bytes of registered memory and asks for 701 "
+			 "uid 7 has 900 of 1000 bytes of registered memory and asks for 101 "
 			 "more (limits.mr_bytes)");
 	cr_expect_eq(acct_used(a, 7, ACCT_MR_BYTES), 900);
 	cr_expect_eq(acct_change(a, &c, UINT64_MAX, reason, sizeof(reason)), ACCT_E_LIMIT);
@@ -280,6 +280,7 @@ Test(acct, the_first_two_reach_each_limit_and_the_twenty_first_finds_a_share)
 		{ACCT_LISTENERS, 1024, 1024, 13},
 		{ACCT_MEMORY, 1 << 30, 1 << 30, 12 << 20},
 		{ACCT_HELD, 256 << 20, 256 << 20, 3 << 20},
+		{ACCT_SPARSE, 256 << 20, 256 << 20, 3 << 20},
 		{ACCT_MAPS, 48379, 5376, 69},
 		{ACCT_DESCRIPTORS, 49050, 5450, 70},
 		{ACCT_RESERVE, 8, 8, 4},

@@ -105,7 +105,7 @@ Test(rereg, a_failed_one_keeps_the_charge_even_beyond_a_lower_limit)
 	cr_assert_eq(op_of(answer_to(&m, sizeof(m), open("/dev/null", O_RDWR | O_CLOEXEC))),
 		     MSG_ERROR);
 	cr_assert_eq(charged(), LEN);
-	cr_assert_eq(c->mr_bytes, LEN);
+	cr_assert_eq(c->regions.bytes, LEN);
 }
 
 Test(rereg, a_successful_one_charges_the_new_length)
@@ -114,5 +114,5 @@ Test(rereg, a_successful_one_charges_the_new_length)
 
 	cr_assert_eq(op_of(answer_to(&m, sizeof(m), memory(LEN))), MSG_REMAP_MR);
 	cr_assert_eq(charged(), LEN / 2);
-	cr_assert_eq(c->mr_bytes, LEN / 2);
+	cr_assert_eq(c->regions.bytes, LEN / 2);
 }

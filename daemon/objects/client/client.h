@@ -66,6 +66,13 @@ struct client_watching {
 	uint32_t lost;                  /* events left out since the last one */
 };
 
+/* The memory that it has registered. */
+struct client_regions {
+	void *mappings; /* of its memfds, a tree of mapping.c */
+	uint64_t bytes;
+	char unfilled[MSG_REASON_MAX]; /* why the last holes in it were not filled */
+};
+
 /* Why it will be ended. */
 struct client_fault {
 	struct list link; /* in worker.faulty */
@@ -93,8 +100,7 @@ struct client {
 	struct show *show;        /* current answer, or NULL; no record is read meanwhile */
 	struct rings_slabs rings; /* memory of its small rings */
 	struct agent *agent;      /* NULL: none */
-	void *mappings;           /* of its memfds, a tree of mapping.c */
-	uint64_t mr_bytes;        /* in its regions */
+	struct client_regions regions;
 	struct acct_charge charge, memory;
 	uint64_t since_ms;
 	struct client_fault fault;

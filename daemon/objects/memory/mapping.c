@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "daemon/objects/client/client.h"
 #include "util/checked.h"
@@ -29,10 +30,17 @@ static int compare_mappings(const void *left, const void *right)
 	return ORDER(a->write, b->write);
 }
 
+static int compare_files(const void *left, const void *right)
+{
+	const struct mapping *a = left, *b = right;
+
+	return a->ino != b->ino ? ORDER(a->ino, b->ino) : ORDER(a->dev, b->dev);
+}
+
 /* A reference to the client's mapping with that key, or NULL. */
 static struct mapping *find_mapping(const struct mapping *key)
 {
-	struct mapping **found = tfind(key, &key->client->mappings, compare_mappings);
+	struct mapping **found = tfind(key, &key->client->regions.mappings, compare_mappings);
 
 	if (!found)
 		return NULL;
@@ -50,8 +58,9 @@ static int make_mapping(const struct mapping *key, struct mapping **ret, struct 
 	if (!m)
 		return reply_refuse(rep, ENOMEM, "memory region: out of memory");
 	*m = *key;
+	list_init(&m->holes.link);
 	r = client_charge(c, ACCT_MAPS, 1, &m->charge, rep);
-	if (!r && !tsearch(m, &c->mappings, compare_mappings))
+	if (!r && !tsearch(m, &c->regions.mappings, compare_mappings))
 		r = reply_refuse(rep, ENOMEM, "memory region: out of memory");
 	if (r) {
 		acct_release(&m->charge);
@@ -62,6 +71,71 @@ static int make_mapping(const struct mapping *key, struct mapping **ret, struct 
 	*ret = m;
 	return 0;
 }
+
+/* ---- witnesses ---- */
+
+/* The witness of another mapping of the same memfd, or NULL. */
+static struct mapping_witness *find_witness(const struct mapping *m)
+{
+	struct mapping **found = tfind(m, &m->client->regions.mappings, compare_files);
+
+	return found ? (*found)->witness : NULL;
+}
+
+static int map_witness(int fd, struct mapping_witness *w)
+{
+	/* Behind the end of any file that has a use. */
+	const off_t far = (off_t)1 << (sizeof(void *) == 8 ? 62 : 42);
+	void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE, MAP_PRIVATE, fd, far);
+
+	if (page == MAP_FAILED)
+		return -errno;
+	w->page = page;
+	return 0;
+}
+
+static void put_witness(struct mapping_witness *w)
+{
+	if (!w || --w->users)
+		return;
+	if (w->page)
+		munmap(w->page, (size_t)sysconf(_SC_PAGESIZE));
+	acct_release(&w->charge);
+	free(w);
+}
+
+static int make_witness(struct client *c, int fd, struct mapping_witness **ret, struct reply *rep)
+{
+	struct mapping_witness *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return reply_refuse(rep, ENOMEM, "memory region: out of memory");
+	w->users = 1;
+	r = client_charge(c, ACCT_MAPS, 1, &w->charge, rep);
+	if (!r && map_witness(fd, w))
+		r = reply_refuse(rep, ENOMEM, "memory region: it cannot be mapped");
+	if (r) {
+		put_witness(w);
+		return r;
+	}
+	*ret = w;
+	return 0;
+}
+
+/* A reference, for a mapping that is to be made. */
+static int get_witness(struct mapping *key, int fd, struct reply *rep)
+{
+	struct mapping_witness *w = find_witness(key);
+
+	if (!w)
+		return make_witness(key->client, fd, &key->witness, rep);
+	w->users++;
+	key->witness = w;
+	return 0;
+}
+
+/* ---- mappings ---- */
 
 /* Verifies the memfd, and says which mapping the range needs. Returns as memfd_verify(). */
 static int plan_mapping(int fd, uint64_t offset, uint64_t len, struct mapping *key)
@@ -108,13 +182,18 @@ int mapping_get(struct client *c, int fd, uint64_t offset, uint64_t len, bool wr
 	*ret = find_mapping(&key);
 	if (*ret)
 		return 0;
-	r = make_mapping(&key, &m, rep);
-	if (r)
+	r = get_witness(&key, fd, rep);
+	if (!r)
+		r = make_mapping(&key, &m, rep);
+	if (r) {
+		put_witness(key.witness);
 		return r;
+	}
 	r = memfd_map_client(fd, key.start, key.end - key.start, write, &m->map);
+	r = r ? refuse_mapping(r, offset, len, rep) : holes_watch(m, rep);
 	if (r) {
 		mapping_put(m);
-		return refuse_mapping(r, offset, len, rep);
+		return r;
 	}
 	*ret = m;
 	return 0;
@@ -147,13 +226,16 @@ int mapping_share(struct mapping *m, bool write, struct mapping **ret, struct re
 		return 0;
 	key.map = (struct memfd_map){0};
 	key.charge = (struct acct_charge){0};
+	key.holes = (struct holes_filled){0};
 	r = make_mapping(&key, &next, rep);
 	if (r)
 		return r;
+	next->witness->users++;
 	r = map_for_writing(next, m);
+	r = r ? refuse_mapping(r, m->start, m->end - m->start, rep) : holes_watch(next, rep);
 	if (r) {
 		mapping_put(next);
-		return refuse_mapping(r, m->start, m->end - m->start, rep);
+		return r;
 	}
 	*ret = next;
 	return 0;
@@ -168,8 +250,10 @@ void mapping_put(struct mapping *m)
 {
 	if (!m || --m->users)
 		return;
-	tdelete(m, &m->client->mappings, compare_mappings);
+	tdelete(m, &m->client->regions.mappings, compare_mappings);
+	holes_unwatch(m);
 	memfd_unmap(&m->map);
+	put_witness(m->witness);
 	acct_release(&m->charge);
 	free(m);
 }

@@ -12,6 +12,7 @@
 
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
+#include "daemon/objects/memory/holes.h"
 #include "ipc/memfd.h"
 
 struct client;
@@ -20,6 +21,13 @@ enum {
 	/* Mappings begin and end at multiples of it, or at the end of the memfd. It is the most
 	   address space that a small region takes. */
 	MAPPING_WINDOW = 64 << 20,
+};
+
+/* A page of a memfd that is always a hole. All mappings of a client of the same memfd have one. */
+struct mapping_witness {
+	uint8_t *page; /* not readable */
+	uint32_t users;
+	struct acct_charge charge;
 };
 
 struct mapping {
@@ -34,6 +42,8 @@ struct mapping {
 	uint32_t users; /* references */
 	struct memfd_map map;
 	struct acct_charge charge;
+	struct mapping_witness *witness; /* NULL until there is a map */
+	struct holes_filled holes;
 };
 
 /*

@@ -8,6 +8,7 @@
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/client/handles.h"
 #include "daemon/objects/queues/cq.h"
+#include "daemon/objects/memory/holes.h"
 #include "daemon/objects/memory/mapping.h"
 #include "daemon/objects/client/pd.h"
 #include "daemon/objects/client/scope.h"
@@ -48,6 +49,14 @@ static int check_extent(const struct extent *e, struct reply *rep)
 static bool has_shadow(const struct mr *mr)
 {
 	return mr->rung == RUNG_AGENT;
+}
+
+/* Its client may now punch holes where the region was. */
+static void forget_holes(const struct mr *mr)
+{
+	if (mr->mapping)
+		holes_forget(mr->client->worker->holes, mapping_at(mr->mapping, mr->offset),
+			     mr->len);
 }
 
 static struct shadow_layout layout_of(const struct mr *mr)
@@ -172,7 +181,7 @@ static int build_mr(struct mr *mr, const struct extent *e, int fd, struct reply 
 	if (!r && idtab_add(&c->handles.mrs, mr, &mr->handle))
 		r = reply_refuse(rep, ENOMEM, "memory region: no room in the client's table");
 	if (!r)
-		c->mr_bytes += mr->len;
+		c->regions.bytes += mr->len;
 	if (!r && has_shadow(mr))
 		r = add_shadow(mr, rep);
 	return r;
@@ -278,11 +287,12 @@ struct mr *mr_free(struct mr *mr)
 	if (!mr)
 		return NULL;
 	if (idtab_del(&mr->client->handles.mrs, mr->handle))
-		mr->client->mr_bytes -= mr->len;
+		mr->client->regions.bytes -= mr->len;
 	if (mr->stag)
 		stags_remove(mr->client->daemon->stags, mr->stag);
 	agent_region_remove(&mr->shadow);
 	notice_clear(&mr->notice);
+	forget_holes(mr);
 	mapping_put(mr->mapping);
 	mr->pd->mrs--;
 	acct_release(&mr->memory);
@@ -389,8 +399,9 @@ static void apply_attributes(struct mr *mr, const struct mr *next)
 		stags_remove(mr->client->daemon->stags, mr->stag);
 	if (!has_shadow(next))
 		agent_region_remove(&mr->shadow);
+	forget_holes(mr);
 	mapping_put(mr->mapping);
-	mr->client->mr_bytes += next->len - mr->len;
+	mr->client->regions.bytes += next->len - mr->len;
 	mr->pd->mrs--;
 	next->pd->mrs++;
 	mr->pd = next->pd;

@@ -8,6 +8,7 @@
 #include "daemon/net/guesses.h"
 #include "daemon/net/listening.h"
 #include "daemon/net/path.h"
+#include "daemon/objects/client/client.h"
 #include "daemon/objects/memory/agent.h"
 #include "daemon/objects/sessions/connecting.h"
 #include "daemon/objects/sessions/port.h"
@@ -66,6 +67,16 @@ static bool crossed_shutdown(const struct association *assoc, const struct qp *q
 	       assoc->lost_err == 0;
 }
 
+/* Only this side learns it. */
+static void name_limit(const struct qp *qp, const struct assoc_event *ev,
+		       struct session_event *event)
+{
+	if (ev->reason != ASSOC_REASON_ERROR || ev->at.perr != PERR_MEMORY)
+		return;
+	event->err = EDQUOT;
+	event->reason = qp->client->regions.unfilled;
+}
+
 static void session_closed(struct association *assoc, const struct assoc_event *ev)
 {
 	struct qp *qp = rdmap_user(ev->ep);
@@ -77,6 +88,7 @@ static void session_closed(struct association *assoc, const struct assoc_event *
 		.blamed = ev->term,
 	};
 
+	name_limit(qp, ev, &event);
 	if (crossed_shutdown(assoc, qp, ev)) {
 		qp_initiate_again(qp);
 		return;
@@ -92,6 +104,7 @@ static void session_closed(struct association *assoc, const struct assoc_event *
 
 static void stream_error(const struct assoc_event *ev)
 {
+	struct qp *qp = rdmap_user(ev->ep);
 	char reason[MSG_REASON_MAX];
 	struct session_event event = {
 		.err = reason_error(ev, reason, sizeof(reason)),
@@ -100,7 +113,8 @@ static void stream_error(const struct assoc_event *ev)
 		.blamed = ev->term,
 	};
 
-	qp_error(rdmap_user(ev->ep), &event);
+	name_limit(qp, ev, &event);
+	qp_error(qp, &event);
 }
 
 /* The peer's program answered. */

@@ -7,6 +7,7 @@
 #include "daemon/objects/memory/agent.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/queues/cq.h"
+#include "daemon/objects/memory/holes.h"
 #include "daemon/objects/memory/mr.h"
 #include "daemon/objects/sessions/qp.h"
 #include "daemon/objects/sessions/qp_hold.h"
@@ -304,6 +305,13 @@ static void mark_written(void *user, uint8_t *p, uint32_t len)
 	agent_placed(qp->client->worker, &(struct span){p, len}, 1);
 }
 
+static bool touch_memory(void *user, const struct span *at, unsigned n)
+{
+	const struct qp *qp = user;
+
+	return holes_fill(qp->client, at, n);
+}
+
 static bool keep_in_hold(void *user, uint32_t reach)
 {
 	return qp_hold_keep(user, reach);
@@ -327,6 +335,7 @@ const struct rdmap_ops wr_ops = {
 	.reach = reach_memory,
 	.written = note_written,
 	.keep = keep_in_hold,
+	.touch = touch_memory,
 	.wrote = mark_written,
 };
 
