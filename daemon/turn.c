@@ -2,7 +2,7 @@
 #include "daemon/turn.h"
 
 #include "daemon/base/state.h"
-#include "daemon/net/association.h"
+#include "daemon/net/sending.h"
 #include "daemon/objects/memory/agent.h"
 #include "daemon/objects/client/async.h"
 #include "daemon/objects/sessions/bells.h"
@@ -12,7 +12,10 @@
 #include "daemon/service/attach.h"
 #include "util/minmax.h"
 
-enum { RX_BUDGET = 512 /* packets a turn */ };
+enum {
+	RX_BUDGET = 512, /* packets a turn */
+	TX_ALONE = 256,  /* segments a turn of a user alone */
+};
 
 static void expire(struct worker *w, uint64_t now_ms)
 {
@@ -22,6 +25,20 @@ static void expire(struct worker *w, uint64_t now_ms)
 	llp_tick(w->net, now_ms);
 	llp_tick(w->self, now_ms);
 	timer_run(&w->timers, now_ms);
+}
+
+/* A user alone sends much in a row, so that its programs are woken rarely, until another one rings.
+ */
+static bool send_segments(struct worker *w)
+{
+	unsigned sent = sending_run(w), more = sent;
+
+	while (more > 0 && sent < TX_ALONE && sending_is_alone(w)) {
+		bells_take(w);
+		more = sending_run(w);
+		sent += more;
+	}
+	return sent > 0;
 }
 
 static bool turn_run(void *user, uint64_t now_ms)
@@ -46,7 +63,7 @@ static bool turn_run(void *user, uint64_t now_ms)
 		moderation_skip(&w->moderation);
 
 	/* 4. Segments that can be sent. */
-	any |= association_send_all(w);
+	any |= send_segments(w);
 	llp_flush(w->net);
 
 	/* 5. Completions and events to the clients; clients at fault are ended. */
@@ -78,7 +95,7 @@ static bool about_to_sleep(void *user)
 {
 	struct worker *w = user;
 
-	return bells_sleep(w) && list_empty(&w->active);
+	return bells_sleep(w) && !sending_is_due(w);
 }
 
 static void awake(void *user)

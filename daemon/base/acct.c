@@ -9,6 +9,7 @@
 
 #include "daemon/base/limits.h"
 #include "util/checked.h"
+#include "util/drr.h"
 #include "util/list.h"
 #include "util/minmax.h"
 
@@ -36,6 +37,7 @@ struct acct_user {
 	uint64_t charges; /* that point here, including those of 0 */
 	uint64_t used[ACCT_KINDS], refused[ACCT_KINDS];
 	struct acct_traffic carried; /* by queue pairs that are gone */
+	struct drr turn;
 };
 
 /* A uid is counted up to its limit: others do not lose by objects that it keeps beyond a lower one.
@@ -170,6 +172,7 @@ static struct acct_user *find_or_add(struct acct *a, uid_t uid)
 			return NULL;
 		u->uid = uid;
 		u->acct = a;
+		drr_init(&u->turn, NULL);
 	}
 	list_add_tail(&a->users, &u->link);
 	return u;
@@ -293,6 +296,12 @@ void acct_release(struct acct_charge *c)
 	if (--u->charges == 0)
 		leave(u);
 	*c = (struct acct_charge){0};
+}
+
+struct drr *acct_turn(const struct acct_charge *c, struct drr *root)
+{
+	c->user->turn.parent = root;
+	return &c->user->turn;
 }
 
 void acct_add_traffic(const struct acct_charge *c, struct acct_traffic carried)

@@ -36,6 +36,9 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	list_init(&w->ports);
 	list_init(&w->polled);
 	list_init(&w->active);
+	list_init(&w->served);
+	drr_init(&w->users, NULL);
+	drr_init(&w->others, &w->users);
 	list_init(&w->dirty_cqs);
 	list_init(&w->notice_cqs);
 	list_init(&w->low_srqs);

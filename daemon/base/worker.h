@@ -17,6 +17,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/moderation.h"
 #include "llp/common/llp.h"
+#include "util/drr.h"
 #include "util/idtab.h"
 #include "util/list.h"
 #include "util/timer.h"
@@ -60,6 +61,11 @@ struct worker {
 	struct timers timers;                /* in milliseconds, like now_ms */
 	struct list polled;                  /* clients whose bell page is read in each turn */
 	struct list active;                  /* associations that may have something to send */
+	struct list served;                  /* those that sent in this turn */
+	struct drr users;                    /* whose turn to send it is: uids, clients, shares */
+	struct drr others;                   /* of these users: messages of no client */
+	const struct list *user;             /* of these, who was served last ... */
+	bool alone;                          /* ... and nobody else was */
 	struct list dirty_cqs;               /* completion queues with new entries in this turn */
 	struct list notice_cqs;  /* completion queues with notices of Writes to be written */
 	struct list low_srqs;    /* shared receive queues that reached their limit in this turn */

@@ -15,7 +15,6 @@
 
 enum {
 	RX_BUDGET = 256,   /* messages of one association in a row */
-	TX_BUDGET = 256,   /* segments, likewise */
 	MEASURE_MS = 1000, /* how often the largest message of an association is read */
 	/* An opener shuts its idle associations down. The acceptor does so only for an opener that
 	 * does not. It cannot know of an Initiate that is still being retransmitted, so it waits as
@@ -46,6 +45,7 @@ static struct association *association_new(struct worker *w, bool opener)
 	list_init(&assoc->requests);
 	list_init(&assoc->unclaimed);
 	list_init(&assoc->active);
+	list_init(&assoc->served);
 	list_init(&assoc->by_peer);
 	timer_init(&assoc->timer, expire);
 	return assoc;
@@ -72,7 +72,7 @@ static void on_placed(void *user, const struct span *dst, unsigned n)
 	assoc->worker->assoc_events->placed(assoc, dst, n);
 }
 
-static struct assoc_cfg ddp_cfg(const struct association *assoc, const struct llp_info *info)
+static struct assoc_cfg ddp_cfg(struct association *assoc, const struct llp_info *info)
 {
 	const struct config_session *s = &assoc->worker->daemon->cfg.session;
 
@@ -87,6 +87,8 @@ static struct assoc_cfg ddp_cfg(const struct association *assoc, const struct ll
 		.acks = info->acks,
 		.plain_only = s->enhanced != CONFIG_ON,
 		.pool = &assoc->worker->pool.blocks,
+		.others = &assoc->worker->others,
+		.user = assoc,
 	};
 }
 
@@ -154,6 +156,7 @@ static int make_assoc(struct association *assoc)
 static void assert_unused(const struct association *assoc)
 {
 	list_assert_out(&assoc->active);
+	list_assert_out(&assoc->served);
 	list_assert_out(&assoc->by_peer);
 	list_assert_out(&assoc->same_id);
 	list_assert_out(&assoc->waiting);
@@ -171,6 +174,7 @@ struct association *association_free(struct association *assoc)
 	timer_cancel(&assoc->worker->timers, &assoc->timer);
 	idtab_del(&assoc->worker->assocs, assoc->handle);
 	list_del(&assoc->active);
+	list_del(&assoc->served);
 	list_del(&assoc->by_peer);
 	list_del(&assoc->same_id);
 	llp_conn_free(assoc->conn);
@@ -538,40 +542,30 @@ static void follow_path(struct association *assoc)
 	dp_update_mulpdu(&assoc->dp);
 }
 
-/* True if anything was sent. */
-static bool send_one(struct association *assoc)
+bool association_begin_turn(struct association *assoc)
 {
-	uint64_t before = assoc->dp.sent;
-	bool more;
-
 	if (assoc->state != ASSOCIATION_UP)
 		return false;
 	assoc_tick(assoc->ddp, assoc->worker->now_ms);
 	follow_path(assoc);
 	begin_waiting(assoc);
 	assoc_tx_report(assoc->ddp);
-	more = dp_resume(&assoc->dp, RX_BUDGET);
-	if (dp_tx(&assoc->dp, TX_BUDGET) || more)
+	if (dp_resume(&assoc->dp, RX_BUDGET))
 		association_activate(assoc);
+	assoc->full = false;
+	assoc_share_release_all(assoc->ddp);
+	return true;
+}
+
+void association_end_turn(struct association *assoc)
+{
+	if (assoc->state != ASSOCIATION_UP)
+		return;
 	dp_events(&assoc->dp);
 	if (assoc->dp.broken)
 		association_abort(assoc, EIO,
 				  "the transport refuses a segment of the size it announced");
 	schedule(assoc);
-	return assoc->dp.sent != before;
-}
-
-bool association_send_all(struct worker *w)
-{
-	struct list turn, *l;
-	bool any = false;
-
-	/* Those that become active meanwhile have their turn next time. */
-	list_init(&turn);
-	list_splice_tail(&turn, &w->active);
-	while ((l = list_pop(&turn)))
-		any |= send_one(list_entry(l, struct association, active));
-	return any;
 }
 
 const char *association_state_str(enum association_state s)

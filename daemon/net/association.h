@@ -53,6 +53,8 @@ struct association {
 	struct list requests;           /* links of session requests that wait for an answer */
 	struct list unclaimed;          /* links of those that wait for a listener */
 	struct list active;             /* in worker.active */
+	struct list served;             /* in worker.served */
+	bool full;                      /* the transport took no more in this turn */
 	struct list by_peer;            /* in a bucket of worker.by_peer */
 	struct list same_id;            /* in a bucket of worker.by_id */
 	struct timer timer;             /* the protocol's deadlines, and the end of idling */
@@ -126,8 +128,10 @@ struct assoc *association_ddp(struct association *assoc);
 /* Something may have changed: the association is checked in this turn. */
 void association_activate(struct association *assoc);
 
-/* Sends for all active associations, within budgets. True if anything was done. */
-bool association_send_all(struct worker *w);
+/* Before segments of the association are sent: its deadlines and reports. False if it cannot send.
+ * And after them. */
+bool association_begin_turn(struct association *assoc);
+void association_end_turn(struct association *assoc);
 
 /* Shuts down each association when its last session has ended, without waiting for another. */
 void association_stop_all(struct worker *w);

@@ -61,39 +61,63 @@ static void follow_acks(struct datapath *dp)
 		llp_report_acks(dp->conn);
 }
 
-bool dp_tx(struct datapath *dp, unsigned budget)
+/* share: whose segment; NULL: that of any stream. */
+static inline enum dp_sent send_segment(struct datapath *dp, struct assoc_share *share,
+					uint32_t *ret_len)
 {
 	struct assoc_seg seg;
 	struct llp_msg msg;
+	bool over;
+	int r;
 
-	while (budget-- > 0) {
-		int r;
-
-		/* 1. The next segment: streams take turns; a stream without current work takes
-		 * some from its client's ring. The segment has headers and points to the payload.
-		 */
-		tell_room(dp);
-		if (!assoc_tx_next(dp->ddp, dp->mulpdu, &seg)) {
-			follow_acks(dp);
-			return false;
-		}
-
-		/* 2. To the transport, as one unordered message. */
-		message_of(&seg, &msg);
-		r = llp_send(dp->conn, &msg);
-		if (r == LLP_E_TOO_LONG && dp_update_mulpdu(dp))
-			continue;
-		dp->broken = r < 0 || r == LLP_E_TOO_LONG;
-		if (r != LLP_E_OK)
-			return false; /* writable() or down() follows */
-
-		/* 3. The transport has it: the DDP-SSN is used up, and with its last segment the
-		 * message is sent. */
-		assoc_tx_accepted(dp->ddp);
-		if (++dp->sent % CHECK_EVERY == 0)
-			check_windows(dp);
+	/* 1. The next segment: streams take turns; a stream without current work takes some from
+	 * its client's ring. The segment has headers and points to the payload. */
+	tell_room(dp);
+	if (!(share ? assoc_tx_next_of(share, dp->mulpdu, &seg)
+		    : assoc_tx_next(dp->ddp, dp->mulpdu, &seg))) {
+		follow_acks(dp);
+		return DP_EMPTY;
 	}
+
+	/* 2. To the transport, as one unordered message. */
+	message_of(&seg, &msg);
+	*ret_len = seg.len;
+	r = llp_send(dp->conn, &msg);
+	if (r == LLP_E_TOO_LONG && dp_update_mulpdu(dp))
+		return DP_SENT; /* no, but the next one fits */
+	dp->broken = r < 0 || r == LLP_E_TOO_LONG;
+	if (r != LLP_E_OK)
+		return DP_FULL; /* writable() or down() follows */
+
+	/* 3. The transport has it: the DDP-SSN is used up, and with its last segment the message is
+	 * sent. */
+	over = assoc_tx_accepted(dp->ddp);
+	if (++dp->sent % CHECK_EVERY == 0)
+		check_windows(dp);
+	return over ? DP_OVER : DP_SENT;
+}
+
+bool dp_tx(struct datapath *dp, unsigned budget)
+{
+	uint32_t len;
+
+	while (budget-- > 0)
+		if (send_segment(dp, NULL, &len) > DP_OVER)
+			return false;
 	return true;
+}
+
+enum dp_sent dp_tx_turn(struct datapath *dp, struct assoc_share *share, int64_t *budget)
+{
+	enum dp_sent r = DP_SENT;
+
+	while (r == DP_SENT && *budget > 0) {
+		uint32_t len = 0;
+
+		r = send_segment(dp, share, &len);
+		*budget -= len + DP_EACH;
+	}
+	return r;
 }
 
 static void examine(struct datapath *dp, const struct assoc_msg *in, const struct span *src,

@@ -31,7 +31,21 @@ struct datapath {
  * too long, and from time to time. True if it has changed. */
 bool dp_update_mulpdu(struct datapath *dp);
 
-/* Sends at most budget segments. True if there may be more that the transport would take. */
+/* How a turn ended. */
+enum dp_sent {
+	DP_SENT,  /* the budget is used up */
+	DP_OVER,  /* the turn is over */
+	DP_EMPTY, /* the share has no more segments */
+	DP_FULL,  /* the transport takes no more, or the association is broken */
+};
+
+enum { DP_EACH = 2048 /* a budget counts so many bytes for each segment besides its own */ };
+
+/* Sends segments of the share while it has its turn, and takes their bytes from the budget. */
+enum dp_sent dp_tx_turn(struct datapath *dp, struct assoc_share *share, int64_t *budget);
+
+/* Without a tree of owners: sends at most budget segments. True if there may be more that the
+ * transport would take. */
 bool dp_tx(struct datapath *dp, unsigned budget);
 
 /* Receives at most budget messages, and those that waited for them count as well. True if there may

@@ -113,6 +113,7 @@ static void assert_free(const struct client *c)
 	list_assert_out(&c->async.dirty);
 	list_assert_out(&c->bells.posted);
 	list_assert_out(&c->handles.scopes);
+	drr_assert_out(&c->turn);
 	assert(!c->io.watch && !c->bells.watch && !c->show && !c->regions.mappings);
 	assert(!c->io.replies.loop && !c->io.events.loop);
 }
@@ -266,6 +267,7 @@ static int attach(struct client *c)
 	}
 	if (r < 0)
 		return r;
+	drr_init(&c->turn, acct_turn(&c->charge, &c->worker->users));
 	if (idtab_add(&d->clients, c, &c->handle))
 		return -ENOMEM;
 	outq_init(&c->io.replies, c->worker->loop, c->io.fd, CLIENT_REPLIES_MAX,
@@ -296,6 +298,7 @@ int attach_client(struct worker *w, int fd)
 	list_init(&c->bells.posted);
 	list_init(&c->handles.scopes);
 	list_init(&c->watching.watcher.link);
+	drr_init(&c->turn, NULL);
 	async_channel_init(&c->async);
 	slab_init(&c->rings.slabs, RINGS_NAME, RINGS_SLAB_BYTES);
 	client_allow(c);

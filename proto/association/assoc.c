@@ -16,6 +16,11 @@ static size_t streams_size(const struct assoc_cfg *cfg)
 	return checked_round_up(cfg->streams * sizeof(struct assoc_stream), ALIGN);
 }
 
+static size_t shares_size(const struct assoc_cfg *cfg)
+{
+	return checked_round_up(cfg->streams * sizeof(struct assoc_share), ALIGN);
+}
+
 static size_t store_size(const struct assoc_cfg *cfg)
 {
 	return checked_round_up(ssn_store_size(cfg->records_max), ALIGN);
@@ -24,7 +29,7 @@ static size_t store_size(const struct assoc_cfg *cfg)
 size_t assoc_size(const struct assoc_cfg *cfg)
 {
 	return checked_round_up(sizeof(struct assoc), ALIGN) + ALIGN + streams_size(cfg) +
-	       store_size(cfg) + cfg->early_max;
+	       shares_size(cfg) + store_size(cfg) + cfg->early_max;
 }
 
 uint32_t assoc_blocks(const struct assoc_cfg *cfg)
@@ -42,11 +47,12 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	at += -(uintptr_t)at & (ALIGN - 1);
 	a->stream = (struct assoc_stream *)(void *)at;
 	at += streams_size(cfg);
+	assoc_shares_init(a, (struct assoc_share *)(void *)at);
+	at += shares_size(cfg);
 	ssn_store_init(&a->store, cfg->pool, at, cfg->records_max);
 	at += store_size(cfg);
 	early_queue_init(&a->early, at, cfg->early_max);
 	a->room = DDP_TX_NO_ROOM;
-	list_init(&a->ready);
 	list_init(&a->waiting);
 	list_init(&a->later);
 	list_init(&a->undecided);
@@ -69,7 +75,9 @@ struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)
 		return s;
 	s->session.sid = sid;
 	s->session.trace = &a->trace;
-	list_init(&s->send);
+	drr_init(&s->turn, &a->own.turn);
+	s->share = &a->own;
+	list_init(&s->park);
 	list_init(&s->timer);
 	list_init(&s->stall);
 	list_init(&s->resume);
@@ -90,6 +98,8 @@ void assoc_clear(struct assoc *a)
 		blocks_put(a->cfg.pool, s->priv);
 		s->priv = NULL;
 		s->has_priv = false;
+		if (s->session.trace)
+			assoc_not_ready(a, s);
 	}
 	blocks_put(a->cfg.pool, a->event_priv);
 	a->event_priv = NULL;
@@ -116,6 +126,7 @@ static void unbind_endpoint(struct assoc *a, struct assoc_stream *s, enum assoc_
 	assoc_hold_drop(a, s);
 	rdmap_unbind(s->ep, s->reason_known && s->reason == ASSOC_REASON_PEER);
 	s->ep = NULL;
+	assoc_share_part(a, s);
 	assoc_queue_event(a, s, type);
 }
 
@@ -284,7 +295,7 @@ static void enter_state(struct assoc *a, struct assoc_stream *s, enum session_st
 	if (!is_session(now) || now == SESSION_LAST_CHUNK)
 		drop_arrivals(a, s);
 	if (!is_session(now) && !s->terminate_due)
-		list_del(&s->send);
+		assoc_not_ready(a, s);
 }
 
 /* A new session: both directions begin at 0 (RFC 5043 6.1). */
@@ -333,12 +344,13 @@ void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_reason rea
 
 /* ---- calls ---- */
 
-static void bind_ep(struct assoc_stream *s, struct rdmap *ep)
+static void bind_ep(struct assoc *a, struct assoc_stream *s, struct rdmap *ep)
 {
 	assert(!ep->stream);
 	ep->stream = s;
 	s->ep = ep;
 	s->event_ep = ep;
+	assoc_share_join(a, s);
 	s->hold_over = false;
 	s->reason_known = false;
 	s->at = (struct perr_at){0};
@@ -388,7 +400,7 @@ int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_params *
 
 	if (!s)
 		return ASSOC_E_NO_STREAM;
-	bind_ep(s, ep);
+	bind_ep(a, s, ep);
 	s->terms = rdmap_terms(ep);
 	s->enh_local = wanted_params(params);
 	s->enhanced = params->enh;
@@ -421,7 +433,7 @@ int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct a
 		return ASSOC_E_STATE;
 	if (!priv_fits(s, params->len, assoc_credit_answer_len(s, ep)))
 		return ASSOC_E_LEN;
-	bind_ep(s, ep);
+	bind_ep(a, s, ep);
 	assoc_credit_agree(a, s);
 	negotiate(s, ep, params);
 	assoc_set_priv(a, s, params->priv, params->len);
@@ -469,7 +481,7 @@ void assoc_lost(struct assoc *a)
 		assoc_session(a, s, SESSION_LOST);
 		s->first = 0; /* no message is sent from now on */
 		s->terminate_due = false;
-		list_del(&s->send);
+		assoc_not_ready(a, s);
 		assoc_trim_priv(a, s);
 	}
 }
@@ -481,7 +493,7 @@ uint16_t assoc_sessions(const struct assoc *a)
 
 bool assoc_idle(const struct assoc *a)
 {
-	return a->sessions == 0 && list_empty(&a->ready) && list_empty(&a->waiting) &&
+	return a->sessions == 0 && a->ready == 0 && list_empty(&a->waiting) &&
 	       list_empty(&a->later) && list_empty(&a->quarantine);
 }
 

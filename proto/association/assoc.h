@@ -24,6 +24,8 @@
 #include "util/span.h"
 
 struct assoc;
+struct assoc_share;
+struct drr;
 
 struct assoc_cfg {
 	uint16_t streams;     /* stream ids 0 .. streams - 1 are usable */
@@ -38,6 +40,9 @@ struct assoc_cfg {
 	bool acks;            /* assoc_tx_progress() is called; else only assoc_tx_acked() */
 	bool plain_only;      /* without RFC 6581: its function codes are unknown */
 	struct blocks *pool;  /* of memory in flight; assoc_blocks() of it are reserved */
+	struct drr *others;   /* owner of messages of no endpoint, in the tree of rdmap_cfg.owner;
+				 NULL: no endpoint has an owner, and all streams take turns */
+	void *user;           /* for assoc_share_user() */
 };
 
 /* Bytes of memory for an association. Most of them are never written. */
@@ -196,12 +201,33 @@ struct assoc_seg {
 };
 
 /*
- * Makes the next message to send; streams with messages take turns. mulpdu: the largest DDP
+ * Makes the next message to send; streams with messages take turns by their bytes (util/drr.h).
+ * Only without assoc_cfg.others. mulpdu: the largest DDP
  * segment, not counting the DDP-SSN, WIRE_MULPDU_MIN .. WIRE_MULPDU_MAX. Changes no state of the
  * protocol: if the transport does not accept the segment, the next call makes it again. Returns
  * false if there is no message to send.
  */
 bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret);
+
+/*
+ * With assoc_cfg.others: the streams of one owner are a share of the association. The tree of
+ * owners says which share has its turn. A share goes with its last endpoint, but its memory stays
+ * valid as long as the association.
+ */
+
+/* The same for the streams of the share. */
+bool assoc_tx_next_of(struct assoc_share *h, uint32_t mulpdu, struct assoc_seg *ret);
+
+/* The share of a leaf of the tree, drr_next(). */
+struct assoc_share *assoc_share_of(const struct drr *leaf);
+
+/* assoc_cfg.user of its association. */
+void *assoc_share_user(const struct assoc_share *h);
+
+/* The transport takes no message now: the share has no turns, until those of the association are
+ * released. */
+void assoc_share_hold(struct assoc_share *h);
+void assoc_share_release_all(struct assoc *a);
 
 /*
  * Sets the length of a DDP segment, not counting the DDP-SSN, that fills the packet which the
@@ -210,8 +236,9 @@ bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret);
  */
 void assoc_set_room(struct assoc *a, uint32_t room);
 
-/* The transport accepted the segment of the last assoc_tx_next(): its DDP-SSN is used. */
-void assoc_tx_accepted(struct assoc *a);
+/* The transport accepted the segment of the last assoc_tx_next(): its DDP-SSN is used. True if the
+ * turn of its share is over. */
+bool assoc_tx_accepted(struct assoc *a);
 
 /* The transport reports that the peer has acknowledged everything it accepted so far. Requests that
  * end by that complete at assoc_tx_report(). */

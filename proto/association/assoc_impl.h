@@ -5,6 +5,7 @@
  *   assoc.c         set-up, calls, time, the actions of a session
  *   assoc_event.c   events for the owner
  *   assoc_sched.c   which streams may send
+ *   assoc_share.c   whose streams they are
  *   assoc_tx.c      the next message to send
  *   assoc_rx.c      arriving messages
  *   assoc_hold.c    messages that wait for a receive
@@ -18,12 +19,24 @@
 #include "proto/session/session.h"
 #include "proto/ddp/ssn.h"
 #include "proto/session/early_queue.h"
+#include "util/drr.h"
 #include "util/list.h"
 
 enum {
 	/* RFC 5043 10: unacknowledged chunks of one stream. Two are reserved for the Terminates. */
 	ASSOC_UNACKED_MAX = 32767,
 	ASSOC_UNACKED_ENDS = 2, /* RDMAP Terminate and session Terminate */
+	ASSOC_OWNERS = 32,      /* lists of shares */
+};
+
+/* The streams of one owner. Those of a stream without an endpoint are in assoc.own. All zero until
+ * it is first used. */
+struct assoc_share {
+	struct drr turn; /* its leaves are the streams; its parent is the owner */
+	struct assoc *assoc;
+	struct list held;         /* in assoc.held */
+	struct assoc_share *next; /* in assoc.shares, or in assoc.free_shares */
+	uint32_t endpoints;       /* bound to its streams */
 };
 
 /* One stream pair. All zero until it is first used. The members that each message touches are in
@@ -31,7 +44,7 @@ enum {
 struct assoc_stream {
 	_Alignas(64) struct session session;
 	struct rdmap *ep;       /* bound endpoint, or NULL */
-	struct list send;       /* in assoc.ready, or else in .waiting or .later */
+	struct drr turn;        /* in its share, while it may have something to send */
 	uint32_t unacked;       /* chunks that the transport accepted in acked epoch ... */
 	uint32_t unacked_epoch; /* ... this one */
 	uint32_t ahead;         /* records in the store, and messages in the endpoint's hold */
@@ -39,7 +52,6 @@ struct assoc_stream {
 	uint16_t rx_ssn;      /* next in order */
 	uint8_t first;        /* Initiate, Accept or Reject still to be sent, with priv; or 0 */
 	bool terminate_due;   /* a Terminate is to be sent */
-	bool parked;          /* send is linked, but not in assoc.ready */
 	bool tx_started;      /* the transport accepted a chunk of this session */
 	bool peer_early;      /* the peer sends before our Accept: its segments prove no arrival */
 	bool first_delivered; /* our first control message is known to have arrived */
@@ -51,6 +63,8 @@ struct assoc_stream {
 		ASSOC_CREDITS_AGREED,  /* the Accept has the answer */
 	} credits;
 
+	struct assoc_share *share;
+	struct list park;  /* in assoc.waiting or .later */
 	struct list timer; /* in assoc.deciding, .grace, .sending_last, .closing or .quarantine, as
 			      the state is */
 	struct list await; /* in assoc.awaiting */
@@ -109,7 +123,7 @@ struct assoc_departure {
 		ASSOC_SEGMENT,
 		ASSOC_END,
 	} what;
-	uint32_t len; /* of the segment, with its DDP-SSN */
+	uint32_t len; /* of the message, with its DDP-SSN */
 	uint64_t pos;
 };
 
@@ -137,7 +151,13 @@ struct assoc {
 
 	uint16_t sessions;
 	uint16_t undecided_count;
-	struct list ready;        /* streams that may have something to send, fair order */
+	uint32_t ready;                           /* streams that may have something to send */
+	struct drr root;                          /* of their turns, without assoc_cfg.others */
+	struct assoc_share own;                   /* of streams without an endpoint */
+	struct assoc_share *shares[ASSOC_OWNERS]; /* of the others, by their owner */
+	struct assoc_share *share, *free_shares;  /* memory for them */
+	uint32_t used_shares;                     /* of that; those after it are zero */
+	struct list held;                         /* shares that the transport takes no more of */
 	struct list waiting;      /* streams that wait until everything is acknowledged */
 	struct list later;        /* streams that wait for the next assoc_tick() */
 	struct list undecided;    /* by deadline */
@@ -313,13 +333,28 @@ void assoc_rx_stored(struct assoc *a, struct assoc_stream *s);
 /* The stream may have something to send. A stream that is ready already keeps its place. */
 void assoc_ready(struct assoc *a, struct assoc_stream *s);
 
+/* The stream has no message to send. */
+void assoc_not_ready(struct assoc *a, struct assoc_stream *s);
+
 /* The stream waits on this list, assoc.waiting or assoc.later, until assoc_unpark_all(). */
-void assoc_park(struct assoc_stream *s, struct list *where);
+void assoc_park(struct assoc *a, struct assoc_stream *s, struct list *where);
 
 /* All streams of the list may have something to send again. */
 void assoc_unpark_all(struct assoc *a, const struct list *parked);
 
+/* The transport accepted the message of the stream. True if the turn of its share is over. */
+bool assoc_charge(struct assoc *a, struct assoc_stream *s, uint32_t len);
+
 /* Restarts the time limit of an ending session, because there was progress. */
 void assoc_restart_clock(struct assoc *a, struct assoc_stream *s);
+
+/* ---- assoc_share.c ---- */
+
+/* An association begins. mem: zeroed, for as many shares as there are streams. */
+void assoc_shares_init(struct assoc *a, struct assoc_share *mem);
+
+/* An endpoint is bound to the stream, or leaves it. */
+void assoc_share_join(struct assoc *a, struct assoc_stream *s);
+void assoc_share_part(struct assoc *a, struct assoc_stream *s);
 
 #endif

@@ -88,7 +88,6 @@ static enum next next_segment(struct assoc *a, struct assoc_stream *s, uint32_t 
 	}
 	switch (make_segment(a, s, mulpdu, ret)) {
 	case RDMAP_TX_SEGMENT:
-		a->out.len = ret->len;
 		if (s->ep->credit_tx.window > 0 && !assoc_credit_may_send(s, ret->len))
 			return WAITING;
 		return SEGMENT;
@@ -150,23 +149,43 @@ static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t 
 	return SEGMENT;
 }
 
-bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
+static struct assoc_stream *next_stream(struct drr *of)
 {
-	while (!a->lost && !list_empty(&a->ready)) {
-		struct assoc_stream *s = list_entry(a->ready.next, struct assoc_stream, send);
+	struct drr *leaf = drr_next(of);
+
+	return leaf ? list_entry(leaf, struct assoc_stream, turn) : NULL;
+}
+
+static bool next_of(struct assoc *a, struct drr *of, uint32_t mulpdu, struct assoc_seg *ret)
+{
+	struct assoc_stream *s;
+
+	while (!a->lost && (s = next_stream(of))) {
 		enum next r = next_message(a, s, mulpdu, ret);
 
-		if (r == SEGMENT)
+		if (r == SEGMENT) {
+			a->out.len = ret->len;
 			return true;
+		}
 		if (r == NOT_YET)
-			assoc_park(s, &a->waiting);
+			assoc_park(a, s, &a->waiting);
 		else if (r == YIELDED)
-			assoc_park(s, &a->later);
+			assoc_park(a, s, &a->later);
 		else
-			list_del(&s->send);
+			assoc_not_ready(a, s);
 	}
 	a->out.stream = NULL;
 	return false;
+}
+
+bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
+{
+	return next_of(a, &a->root, mulpdu, ret);
+}
+
+bool assoc_tx_next_of(struct assoc_share *h, uint32_t mulpdu, struct assoc_seg *ret)
+{
+	return next_of(h->assoc, &h->turn, mulpdu, ret);
 }
 
 void assoc_set_room(struct assoc *a, uint32_t room)
@@ -190,29 +209,27 @@ static void credit_taken(struct assoc *a, struct assoc_stream *s)
 	a->count.tx_credits++;
 	if (s->ep)
 		credit_rx_reported(&s->ep->credit_rx, a->out.pos);
-	list_del(&s->send);
-	assoc_ready(a, s);
 }
 
-void assoc_tx_accepted(struct assoc *a)
+bool assoc_tx_accepted(struct assoc *a)
 {
 	struct assoc_stream *s = a->out.stream;
+	bool over;
 
 	if (!s)
-		return; /* the association was lost since assoc_tx_next() */
+		return true; /* the association was lost since assoc_tx_next() */
 	a->out.stream = NULL;
 	a->tx_count++;
+	over = assoc_charge(a, s, a->out.len);
 	if (a->out.what == ASSOC_CREDIT) {
 		credit_taken(a, s);
-		return;
+		return over;
 	}
 	s->unacked = assoc_unacked(a, s) + 1;
 	s->unacked_epoch = a->acked_epoch;
 	s->tx_ssn++;
 	s->tx_started = true;
 	assoc_restart_clock(a, s);
-	list_del(&s->send);
-	assoc_ready(a, s); /* at the end of the list: streams take turns */
 	switch (a->out.what) {
 	case ASSOC_FIRST:
 		a->count.tx_control++;
@@ -236,6 +253,7 @@ void assoc_tx_accepted(struct assoc *a)
 		assoc_session(a, s, SESSION_LAST_SENT);
 		break;
 	}
+	return over;
 }
 
 void assoc_tx_check(struct assoc *a, uint32_t unacked)

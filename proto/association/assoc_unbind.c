@@ -18,6 +18,7 @@ void assoc_unbind(struct assoc *a, struct rdmap *ep)
 		return;
 	assoc_rx_release(a, s);
 	s->ep = NULL;
+	assoc_share_part(a, s);
 	assoc_session(a, s, SESSION_CLOSE);
 	assoc_release_early(a, s);
 	assoc_rx_stored(a, s);

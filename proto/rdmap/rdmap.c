@@ -130,6 +130,7 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 	ep->pool = cfg->pool;
 	ep->stags = cfg->stags;
 	ep->accessor = cfg->accessor;
+	ep->owner = cfg->owner;
 	ep->ops = ops;
 	ep->user = user;
 	ep->max_recv_sge = cfg->max_recv_sge;

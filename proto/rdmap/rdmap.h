@@ -171,11 +171,14 @@ struct rdmap_ops {
 	void (*wrote)(void *user, uint8_t *p, uint32_t len);
 };
 
+struct drr;
+
 struct rdmap_cfg {
 	struct stag_table *stags;
 	struct blocks *pool; /* of memory in flight; rdmap_blocks() of it are reserved */
 	struct stag_accessor
 		accessor;     /* protection domain and this endpoint's scope, unique and not 0 */
+	struct drr *owner;    /* whose turn the endpoint sends in; NULL: everybody's */
 	uint16_t ord;         /* maximum of our outstanding Reads and atomics */
 	uint16_t ird;         /* maximum of outstanding Reads and atomics of the peer */
 	uint16_t sq_depth;    /* requests in flight, a power of two */

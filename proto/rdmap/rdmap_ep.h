@@ -166,6 +166,7 @@ struct rdmap {
 	struct stag_accessor accessor;
 	const struct rdmap_ops *ops;
 	void *user;
+	struct drr *owner;
 	struct blocks *pool;
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
 	struct rdmap_tx tx;

@@ -20,6 +20,7 @@
 #include "daemon/objects/client/rings.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
+#include "util/drr.h"
 #include "util/list.h"
 
 struct agent;
@@ -102,6 +103,7 @@ struct client {
 	struct agent *agent;      /* NULL: none */
 	struct client_regions regions;
 	struct acct_charge charge, memory;
+	struct drr turn; /* of its user: whose sessions send */
 	uint64_t since_ms;
 	struct client_fault fault;
 };

@@ -2,7 +2,7 @@
 #include "daemon/objects/sessions/posted.h"
 
 #include "daemon/base/queue.h"
-#include "daemon/net/association.h"
+#include "daemon/net/sending.h"
 #include "daemon/objects/sessions/bells.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
@@ -46,7 +46,7 @@ bool posted_take(struct client *c)
 	for (i = 0; i < ROUNDS && sent < ROUNDS_SENT && (n = wake_posted(c)) > 0 && n < before;
 	     i++) {
 		before = n;
-		sent += association_send_all(c->worker);
+		sent += sending_run(c->worker) > 0;
 	}
 	return i > 0;
 }

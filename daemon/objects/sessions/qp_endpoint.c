@@ -33,6 +33,7 @@ static struct rdmap_cfg endpoint_cfg(const struct qp *qp, const struct msg_creat
 		.stags = stags_table(qp->client->daemon->stags),
 		.pool = &qp->client->worker->pool.blocks,
 		.accessor = {.pd = qp->scope.pd->number, .scope = qp->scope.number},
+		.owner = &qp->client->turn,
 		.ord = qp->attr.max_ord,
 		.ird = qp->attr.max_ird,
 		.sq_depth = (uint16_t)req->sq_entries,
