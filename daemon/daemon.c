@@ -2,7 +2,6 @@
 #include "daemon/daemon.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 
 #include "daemon/base/descriptors.h"
@@ -129,7 +128,7 @@ int daemon_start(struct daemon *d, const struct config *cfg)
 		log_err("out of memory at start");
 		return -1;
 	}
-	descriptors_divide(d->acct, strcmp(d->transport, "kernel") == 0);
+	descriptors_divide(d->acct, d->worker.max_conns);
 	log_started(d);
 	return 0;
 }

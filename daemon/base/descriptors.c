@@ -17,6 +17,7 @@ enum {
 	ADMIN_FDS = 4, /* of a connection of an administrator */
 	ADMINS_LEAST = 4,
 	ADMINS_MOST = 16, /* such connections */
+	PEERS_MOST = 16384,
 };
 
 static uint64_t count_open(void)
@@ -32,17 +33,32 @@ static uint64_t count_open(void)
 	return n; /* with . and .., and that of the folder itself */
 }
 
-void descriptors_divide(struct acct *a, bool peers)
+/* The limit less all that the daemon has for itself. */
+static uint64_t count_left(uint64_t *ret_admins)
 {
 	struct rlimit l = {.rlim_cur = 1024};
-	uint64_t admins, kept;
+	uint64_t kept;
 
 	getrlimit(RLIMIT_NOFILE, &l);
-	admins = max_u64(min_u64(l.rlim_cur / 8 / ADMIN_FDS, ADMINS_MOST), ADMINS_LEAST);
-	kept = count_open() + admins * ADMIN_FDS + PASSING + min_u64(l.rlim_cur / 16, LLP_MAX_OWN);
+	*ret_admins = max_u64(min_u64(l.rlim_cur / 8 / ADMIN_FDS, ADMINS_MOST), ADMINS_LEAST);
+	kept = count_open() + *ret_admins * ADMIN_FDS + PASSING +
+	       min_u64(l.rlim_cur / 16, LLP_MAX_OWN);
+	return kept < l.rlim_cur ? l.rlim_cur - kept : 0;
+}
+
+unsigned descriptors_of_peers(void)
+{
+	uint64_t admins, half = count_left(&admins) / 2;
+
+	return (unsigned)max_u64(min_u64(half, PEERS_MOST), 1);
+}
+
+void descriptors_divide(struct acct *a, unsigned of_peers)
+{
+	uint64_t admins, left = count_left(&admins);
+
 	acct_set_total(a, ACCT_ADMINS, admins);
-	acct_set_total(a, ACCT_DESCRIPTORS,
-		       kept < l.rlim_cur ? (l.rlim_cur - kept) / (peers ? 2 : 1) : 0);
+	acct_set_total(a, ACCT_DESCRIPTORS, left > of_peers ? left - of_peers : 0);
 }
 
 bool descriptors_lack(int err)

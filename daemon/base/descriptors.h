@@ -12,12 +12,13 @@
 struct acct;
 struct reply;
 
-/*
- * Gives the users their total: the limit less the descriptors that are open now, those of later
- * addresses, and a reserve for administrators. peers: of the users' part,
- * half is kept for associations, because each is a socket of the kernel.
- */
-void descriptors_divide(struct acct *a, bool peers);
+/* How many associations there may be, where each is a socket of the kernel: half of the descriptors
+ * that the daemon does not have for itself, and at most as many as a transport can have. */
+unsigned descriptors_of_peers(void);
+
+/* Gives the users their total: the limit less the descriptors that are open now, those of later
+ * addresses, a reserve for administrators, and so many of associations. */
+void descriptors_divide(struct acct *a, unsigned of_peers);
 
 /* True for EMFILE and ENFILE. */
 bool descriptors_lack(int err);

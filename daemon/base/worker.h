@@ -47,6 +47,7 @@ struct worker {
 	struct llp *net;           /* associations with other daemons */
 	struct llp *self;          /* associations between clients of this daemon */
 	struct event_loop_watch *net_watch[LLP_MAX_FDS];
+	unsigned max_conns; /* associations of `net`, if each is a descriptor; or 0 */
 	struct own_addrs own;
 	struct listening *listening; /* NULL until it is open */
 	struct moderation moderation;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/base/log.h"
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
@@ -55,6 +56,7 @@ static int open_kernel(struct worker *w, char *ret_reason, size_t len)
 
 	cfg.udp_port = (uint16_t)d->cfg.kernel.udp_port;
 	cfg.buffer = (uint32_t)d->cfg.kernel.buffer;
+	cfg.max_conns = w->max_conns = descriptors_of_peers();
 	d->udp_port = cfg.udp_port;
 	d->gso = false;
 	return llp_kernel_open(&cfg, &association_llp_events, &w->net, ret_reason, len);

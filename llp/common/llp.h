@@ -153,6 +153,7 @@ struct llp_config {
 	unsigned path_max_retrans;
 	unsigned assoc_max_retrans; /* 0: path_max_retrans for each path */
 	unsigned init_ms;           /* timeout of connecting */
+	unsigned max_conns; /* kernel: associations, each a descriptor; 0: as many as it can */
 };
 
 /* Addresses and state of an association, for ddpctl and to choose the MULPDU. */

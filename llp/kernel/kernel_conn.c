@@ -30,9 +30,16 @@ void kernel_conn_watch(struct kernel_conn *c, bool writable)
 	c->watching = e.events;
 }
 
+static bool may_have_more(const struct kernel *t)
+{
+	unsigned max = t->sctp.cfg.max_conns;
+
+	return t->sctp.nconns < (max ? min_u32(max, LLP_SCTP_MAX_CONNS) : LLP_SCTP_MAX_CONNS);
+}
+
 struct kernel_conn *kernel_conn_new(struct kernel *t, int fd)
 {
-	struct kernel_conn *c = t->sctp.nconns < LLP_SCTP_MAX_CONNS ? calloc(1, sizeof(*c)) : NULL;
+	struct kernel_conn *c = may_have_more(t) ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
 		kernel_sock_abort(fd);
@@ -197,7 +204,7 @@ int kernel_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
 		return fd;
 	c = kernel_conn_new(t, fd);
 	if (!c)
-		return -ENOMEM;
+		return may_have_more(t) ? -ENOMEM : -EMFILE;
 	c->sctp.base.user = user;
 	c->remote = peer->a[0];
 	addr_set_port(&c->remote, port);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
+#include <sys/resource.h>
 
 #include "daemon/base/acct.h"
 #include "daemon/base/config.h"
+#include "daemon/base/descriptors.h"
 
 static const struct config_limits limits = {
 	.clients = 2,
@@ -326,6 +328,26 @@ Test(acct, use_beyond_a_smaller_total_is_kept_and_refuses_more)
 	cr_expect_eq(acct_change(a, &c[0], 20, reason, sizeof(reason)), ACCT_E_OK);
 	cr_expect_eq(acct_limit(a, 2, ACCT_MAPS), 10, "a third of 30");
 	acct_release(&c[0]);
+}
+
+Test(acct, descriptors_are_divided_among_users_administrators_and_peers)
+{
+	const struct rlimit few = {256, 256};
+	uint64_t users;
+
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	descriptors_divide(a, 0);
+	users = acct_limit(a, 7, ACCT_DESCRIPTORS);
+	cr_expect(users >= 100 && users <= 150, "three quarters of the rest: %lu",
+		  (unsigned long)users);
+	cr_expect_eq(acct_limit(a, 7, ACCT_ADMINS), 6, "three quarters of 8");
+	cr_expect(descriptors_of_peers() >= users / 3 * 2 - 1 &&
+			  descriptors_of_peers() <= users / 3 * 2 + 1,
+		  "half");
+	descriptors_divide(a, descriptors_of_peers());
+	cr_expect_lt(acct_limit(a, 7, ACCT_DESCRIPTORS), users / 2 + 2);
+	descriptors_divide(a, 1000);
+	cr_expect_eq(acct_limit(a, 7, ACCT_DESCRIPTORS), 0);
 }
 
 static uint64_t sent(uid_t uid)

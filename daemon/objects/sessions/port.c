@@ -35,7 +35,7 @@ static int listen_both(struct port *p)
 
 /* From a random one on, so that a port is not used again soon after its program has ended. -EACCES:
  * `ports` has none of them for the client. */
-static int listen_free(struct port *p, const struct client *by)
+static int listen_free(struct port *p, struct client *by)
 {
 	uint32_t start = 0;
 	int r = -EACCES;
@@ -81,6 +81,10 @@ static int port_new(struct worker *w, const struct port_request *req, struct rep
 	list_init(&p->listeners);
 	list_init(&p->link);
 	list_add_tail(&w->ports, &p->link);
+	if (w->max_conns && (r = client_charge(req->by, ACCT_DESCRIPTORS, 1, &p->fd, rep))) {
+		port_put(p);
+		return r;
+	}
 	r = req->number ? listen_both(p) : listen_free(p, req->by);
 	if (r) {
 		port_put(p);
@@ -103,6 +107,7 @@ void port_put(struct port *p)
 			assoc->listener = NULL;
 	llp_unlisten(p->net);
 	llp_unlisten(p->self);
+	acct_release(&p->fd);
 	list_del(&p->link);
 	list_assert_out(&p->link);
 	list_assert_out(&p->listeners);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
 #include "daemon/net/association.h"
 #include "util/list.h"
@@ -25,13 +26,14 @@ struct port {
 	uint16_t number;
 	struct addr_set at;              /* empty: all addresses */
 	struct llp_listener *net, *self; /* at either transport */
+	struct acct_charge fd;           /* of a socket of the kernel */
 };
 
 /* The request of a listener. */
 struct port_request {
 	struct addr_set at;
 	uint16_t number; /* 0: a free one */
-	const struct client *by;
+	struct client *by;
 	uint64_t key; /* 0: none */
 };
 
