@@ -72,6 +72,18 @@ static void set_totals(struct acct *a)
 	acct_set_total(a, ACCT_RESERVE, CLIENTS_KEPT / 2);
 }
 
+static int make_holes(struct daemon *d)
+{
+	int r = holes_new(getrandom, &d->worker.holes);
+
+	if (r == HOLES_E_UNSEEN) {
+		log_warn("limits.sparse_bytes has no effect: mincore() is not permitted, or this "
+			 "kernel does not tell holes");
+		return 0;
+	}
+	return r;
+}
+
 static int make_tables(struct daemon *d)
 {
 	int r = start_worker(d);
@@ -86,7 +98,7 @@ static int make_tables(struct daemon *d)
 	if (!r)
 		r = guesses_new(getrandom, &d->worker.guesses);
 	if (!r)
-		r = holes_new(getrandom, &d->worker.holes);
+		r = make_holes(d);
 	if (r)
 		log_err("out of memory at start");
 	else

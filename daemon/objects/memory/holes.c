@@ -12,6 +12,7 @@
 #include "daemon/base/state.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/memory/mapping.h"
+#include "ipc/memfd.h"
 #include "util/minmax.h"
 #include "util/span.h"
 
@@ -67,10 +68,29 @@ static bool huge_pages(void)
 	return strstr(text, "[always]") || strstr(text, "[within_size]") || strstr(text, "[force]");
 }
 
+static bool kernel_tells(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char there = 1;
+	void *map;
+	int fd;
+
+	if (memfd_create_mapped("ddp-hole", page, &fd, &map))
+		return false;
+	if (mincore(map, page, &there) < 0)
+		there = 1;
+	munmap(map, page);
+	close(fd);
+	return !(there & 1);
+}
+
 int holes_new(ssize_t (*random)(void *, size_t, unsigned), struct holes **ret)
 {
-	struct holes *h = calloc(1, sizeof(*h));
+	struct holes *h;
 
+	if (!kernel_tells())
+		return HOLES_E_UNSEEN;
+	h = calloc(1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
 	if (random(&h->random, sizeof(h->random), 0) != (ssize_t)sizeof(h->random)) {

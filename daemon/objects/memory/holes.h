@@ -32,7 +32,12 @@ struct holes_filled {
 	struct acct_charge bytes, memory;
 };
 
-/* No page is known yet. random: getrandom(). Returns 0 or a negative errno value. */
+enum {
+	HOLES_E_OK,
+	HOLES_E_UNSEEN, /* mincore() is forbidden here, or does not tell holes */
+};
+
+/* No page is known yet. random: getrandom(). Returns HOLES_E_*, or a negative errno value. */
 int holes_new(ssize_t (*random)(void *, size_t, unsigned), struct holes **ret);
 
 /* No mapping is watched any more. NULL is fine. */
