@@ -116,6 +116,35 @@ static void no_descriptors(void)
 	end("without a free descriptor an association waits, and accepting pauses");
 }
 
+static void one_at_a_time(struct llp_config *cfg)
+{
+	cfg->max_conns = 1;
+}
+
+/* Each is a descriptor. */
+static void bounded(void)
+{
+	struct sockaddr_storage from, to;
+	struct llp_conn *c;
+	int fd;
+
+	begin();
+	rig_close_all();
+	a = rig_open("127.0.0.2", one_at_a_time);
+	b = rig_open("127.0.0.3", one_at_a_time);
+	rig_listen(b, NULL, &two);
+	rig_pair(a, &one, "127.0.0.3", &two);
+	fd = rig_raw_connect("127.0.0.4", 0, "127.0.0.3", 1);
+	rig_settle();
+	CHECK(two.incoming == 1 && two.down == 0 && one.down == 0);
+	rig_address("127.0.0.2", 0, &from);
+	rig_address("127.0.0.4", RIG_PORT, &to);
+	CHECK(llp_connect_at(a, &(struct llp_addrs){&to, 1}, RIG_PORT,
+			     &(struct llp_addrs){&from, 1}, 0, NULL, &c) == -EMFILE);
+	close(fd);
+	end("more associations than allowed are refused");
+}
+
 /* ---- the adaptation indication ---- */
 
 static void indication(uint32_t value, const char *reason)
@@ -398,6 +427,7 @@ int main(void)
 	no_answer();
 	foreign_addresses();
 	no_descriptors();
+	bounded();
 	indication(0, "the peer does not speak DDP: no adaptation indication");
 	indication(7, "the peer does not speak DDP: adaptation indication 0x7, expected 0x1");
 	data_without_an_indication();
