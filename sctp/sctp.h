@@ -82,7 +82,7 @@ struct sctp_config {
 	unsigned sack_packets; /* packets per acknowledgement, at least 1 */
 	uint32_t sack_us;      /* longest delay of an acknowledgement, at most 500,000 */
 	uint32_t rto_initial_us, rto_min_us, rto_max_us;
-	uint32_t heartbeat_us; /* 0 = none on confirmed paths */
+	uint32_t heartbeat_us; /* 0 = none on confirmed paths; more with many associations */
 	uint32_t cookie_us;    /* life of a state cookie */
 	unsigned path_max_retrans, init_max_retrans;
 	unsigned assoc_max_retrans; /* 0: path_max_retrans for each path */

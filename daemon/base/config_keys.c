@@ -77,7 +77,7 @@ static const struct config_key keys[] = {
 	 .help = "minimum retransmission timeout"},
 	{"sctp", "rto_max_ms", NUMBER(20, 60000, "5000"), AT(sctp.rto_max_ms),
 	 .help = "maximum retransmission timeout"},
-	{"sctp", "heartbeat_ms", NUMBER(100, 600000, "5000"), .or_zero = true,
+	{"sctp", "heartbeat_ms", NUMBER(100, 600000, "1000"), .or_zero = true,
 	 AT(sctp.heartbeat_ms),
 	 .help = "heartbeat interval on idle paths; 0: no heartbeats"},
 	{"sctp", "path_max_retrans", NUMBER(1, 20, "5"), AT(sctp.path_max_retrans),

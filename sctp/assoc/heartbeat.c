@@ -165,6 +165,7 @@ bool sctp_heartbeat_due(struct sctp_path *p, uint64_t now)
 {
 	const struct sctp_config *cfg = &p->assoc->s->cfg;
 	bool lost = p->heartbeat_out;
+	uint64_t due;
 
 	if (p->assoc->state == SCTP_SHUTDOWN_SENT || p->assoc->state == SCTP_SHUTDOWN_ACK_SENT) {
 		p->heartbeat_us = SCTP_NEVER; /* 8.3 */
@@ -179,8 +180,9 @@ bool sctp_heartbeat_due(struct sctp_path *p, uint64_t now)
 			p->heartbeat_us = SCTP_NEVER;
 			return true;
 		}
-		if (p->last_sent_us + cfg->heartbeat_us > now) {
-			p->heartbeat_us = p->last_sent_us + cfg->heartbeat_us;
+		due = p->last_sent_us + sctp_heartbeat_interval(p->assoc->s);
+		if (due > now) {
+			p->heartbeat_us = due;
 			return true;
 		}
 	}

@@ -68,6 +68,18 @@ void sctp_path_heard(struct sctp_path *p)
 		p->heartbeat_us = p->assoc->s->now;
 }
 
+/* All associations together send at most HEARTBEATS in a second, unless the configured interval is
+ * shorter or this would make it too long. */
+uint64_t sctp_heartbeat_interval(const struct sctp *s)
+{
+	enum { HEARTBEATS = 100, MOST_US = 5000000 };
+	uint64_t share = (uint64_t)s->nassocs * (1000000 / HEARTBEATS);
+
+	if (share > MOST_US)
+		share = MOST_US;
+	return share > s->cfg.heartbeat_us ? share : s->cfg.heartbeat_us;
+}
+
 /* HB.interval + RTO, with a jitter of half the RTO (8.3). */
 void sctp_path_rest(struct sctp_path *p)
 {
@@ -84,7 +96,7 @@ void sctp_path_rest(struct sctp_path *p)
 	else if (s->cfg.heartbeat_us == 0)
 		p->heartbeat_us = SCTP_NEVER;
 	else
-		p->heartbeat_us = s->now + s->cfg.heartbeat_us + p->rto.rto_us / 2 +
+		p->heartbeat_us = s->now + sctp_heartbeat_interval(s) + p->rto.rto_us / 2 +
 				  sctp_random32(s) % (p->rto.rto_us + 1);
 }
 

@@ -19,6 +19,9 @@ void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state);
 bool sctp_path_failed(struct sctp_path *p);
 /* It was answered. */
 void sctp_path_answered(struct sctp_path *p);
+/* HB.interval (8.3), with heartbeats on. */
+uint64_t sctp_heartbeat_interval(const struct sctp *s);
+
 /* When heartbeats go on, after something was sent. */
 void sctp_path_rest(struct sctp_path *p);
 /* The peer began the association and listed this address, which did not answer: it may be another

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Promise: heartbeats find out which paths work, and silent paths are counted out (RFC 9260 8.2,
  * 8.3). The peer has two addresses. */
+#include "sctp/base/stack.h"
 #include "tests/sctp/script.h"
 
 static struct peer p;
@@ -133,6 +134,31 @@ Test(faults, the_interval_is_configurable)
 	peer_deinit(&p);
 	init(0);
 	cr_assert_eq(live(600 * (uint64_t)PEER_SECOND, true, true), 0);
+}
+
+/* 100 heartbeats in a second, or an interval of five seconds; a longer one of the configuration
+ * stays. An RTO of a second is added. */
+Test(faults, many_associations_share_a_rate_of_heartbeats)
+{
+	static const struct {
+		uint32_t configured;
+		unsigned assocs, least, most;
+	} cases[] = {
+		{PEER_SECOND, 1, 280, 320},        {PEER_SECOND, 100, 280, 320},
+		{PEER_SECOND, 300, 140, 160},      {PEER_SECOND, 16384, 90, 110},
+		{30 * PEER_SECOND, 16384, 15, 20},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned n;
+
+		peer_deinit(&p);
+		init(cases[i].configured);
+		p.s->nassocs += cases[i].assocs - 1;
+		n = live(600 * (uint64_t)PEER_SECOND, true, true);
+		p.s->nassocs -= cases[i].assocs - 1;
+		cr_expect(n >= cases[i].least && n <= cases[i].most, "%u: %u", cases[i].assocs, n);
+	}
 }
 
 /* rows: 9260-8.2-01 9260-8.2-02 9260-8.2-03 9260-8.2-04 9260-8.3-09 9260-8.3-10 9260-8.3-12 */
