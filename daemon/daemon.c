@@ -9,9 +9,9 @@
 #include "daemon/base/sdnotify.h"
 #include "daemon/base/version.h"
 #include "daemon/net/association.h"
-#include "daemon/net/guesses.h"
 #include "daemon/net/link_state.h"
 #include "daemon/net/listening.h"
+#include "daemon/net/peers.h"
 #include "daemon/net/transports.h"
 #include "daemon/objects/sessions/assoc_events.h"
 #include "daemon/objects/client/async.h"
@@ -96,9 +96,9 @@ static int make_tables(struct daemon *d)
 	if (!r)
 		r = acct_new(&d->cfg.limits, &d->acct);
 	if (!r)
-		r = guesses_new(getrandom, &d->worker.guesses);
-	if (!r)
 		r = make_holes(d);
+	if (!r)
+		r = peers_new(&d->worker, getrandom);
 	if (r)
 		log_err("out of memory at start");
 	else
@@ -193,8 +193,8 @@ void daemon_free(struct daemon *d)
 	transports_close(&d->worker);
 	event_loop_free(d->worker.loop);
 	acct_free(d->acct);
-	guesses_free(d->worker.guesses);
 	holes_free(d->worker.holes);
+	peers_free(&d->worker);
 	stags_free(d->stags);
 	idtab_deinit(&d->clients);
 	worker_deinit(&d->worker);

@@ -9,6 +9,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/sdnotify.h"
 #include "daemon/daemon.h"
+#include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/service/server.h"
 
@@ -31,6 +32,12 @@ static int set_poll_us(struct daemon *d)
 static int set_limits(struct daemon *d)
 {
 	acct_set_limits(d->acct, &d->cfg.limits);
+	return 0;
+}
+
+static int set_peer_limits(struct daemon *d)
+{
+	peers_set_limits(&d->worker);
 	return 0;
 }
 
@@ -68,7 +75,7 @@ static const struct {
 } appliers[] = {
 	{"log", set_log_level},           {"polling", set_poll_us},   {"limits", set_limits},
 	{"limits", allow_clients},        {"session", allow_clients}, {"socket", set_socket},
-	{"user", set_congestion_control},
+	{"user", set_congestion_control}, {"peers", set_peer_limits},
 };
 
 static bool in_section(const struct config_key *k, const char *section)

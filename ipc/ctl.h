@@ -3,7 +3,7 @@
  * Records of the admin side: ddpctl requests the objects of one kind on the client socket. The
  * daemon answers with a MSG_CTL_RECORD for each object, then MSG_CTL_END. ddpctl formats them.
  *
- * The records have a version of their own, so that a new counter changes nothing for programs. A
+ * The records have a version of their own, so that a new counter makes no difference to programs. A
  * new member goes to the end of its struct and the version stays: a record says how long it is,
  * and ddpctl takes the members that it knows. Members that a shorter record lacks are absent.
  * CTL_VERSION changes when a member moves, changes its meaning or goes away.
@@ -37,6 +37,7 @@ enum ctl_object {
 	CTL_LIMIT,
 	CTL_USER,
 	CTL_TURN,
+	CTL_PEER,
 	CTL_OBJECT_COUNT,
 };
 
@@ -296,6 +297,17 @@ struct ctl_turn {
 	uint64_t turns, time_us;
 };
 
+/* Use, limits and refusals of a network of peers; the first record: of all. */
+struct ctl_peer {
+	char network[56]; /* "192.0.2.0/24", "all" */
+	uint64_t associations, sessions, requests, early_bytes, memory;
+	/* At most at present. Of all networks: in total, UINT64_MAX without a bound. */
+	uint64_t max_associations, max_sessions, max_requests, max_early_bytes, max_memory;
+	uint64_t requests_per_s; /* at most; of all networks: 0 */
+	uint64_t refused_associations, refused_sessions, refused_requests, refused_rate;
+	uint64_t refused_early, refused_memory;
+};
+
 struct ctl_record {
 	struct msg_hdr hdr; /* MSG_CTL_RECORD */
 	uint32_t object;    /* enum ctl_object */
@@ -318,6 +330,7 @@ struct ctl_record {
 		struct ctl_limit limit;
 		struct ctl_user user;
 		struct ctl_turn turn;
+		struct ctl_peer peer;
 	};
 };
 

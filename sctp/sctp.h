@@ -25,6 +25,7 @@
 #include "sctp/wire/addr.h"
 #include "util/span.h"
 
+struct network_table; /* util/network.h */
 struct sctp;          /* a stack */
 struct sctp_listener; /* an SCTP port that accepts associations at some of our addresses */
 struct sctp_assoc;    /* an association */
@@ -88,6 +89,10 @@ struct sctp_config {
 	unsigned assoc_max_retrans; /* 0: path_max_retrans for each path */
 	uint32_t max_assocs;
 	uint64_t max_memory; /* bytes of blocks for queued data, of all associations */
+	/* Of peers, which outlive the stack. It asks them whether a peer may open an association;
+	 * who takes the event SCTP_INCOMING charges it. The stack charges their memory. NULL:
+	 * there are none. */
+	struct network_table *networks;
 	/* Packets that are handled: INIT of unknown peers, their COOKIE ECHO, both from addresses
 	 * of associations, and packets out of the blue; so many of each of the four kinds. */
 	unsigned handshakes_per_s;

@@ -271,6 +271,27 @@ static const struct field turn_fields[] = {
 	F(turn, time_us, NUM, BASIC),
 };
 
+static const struct field peer_fields[] = {
+	F(peer, network, STRING, BASIC),
+	F(peer, associations, NUM, BASIC),
+	F(peer, sessions, NUM, BASIC),
+	F(peer, requests, NUM, BASIC),
+	F(peer, early_bytes, BYTES, BASIC),
+	F(peer, memory, BYTES, BASIC),
+	F(peer, max_associations, NUM, DETAIL),
+	F(peer, max_sessions, NUM, DETAIL),
+	F(peer, max_requests, NUM, DETAIL),
+	F(peer, requests_per_s, NUM, DETAIL),
+	F(peer, max_early_bytes, BYTES, DETAIL),
+	F(peer, max_memory, BYTES, DETAIL),
+	F(peer, refused_associations, NUM, STATS),
+	F(peer, refused_sessions, NUM, STATS),
+	F(peer, refused_requests, NUM, STATS),
+	F(peer, refused_rate, NUM, STATS),
+	F(peer, refused_early, NUM, STATS),
+	F(peer, refused_memory, NUM, STATS),
+};
+
 static const struct field limit_fields[] = {
 	F(limit, uid, UID, BASIC), F(limit, name, STRING, BASIC), F(limit, used, NUM, BASIC),
 	F(limit, max, NUM, BASIC), F(limit, refused, NUM, BASIC),
@@ -299,6 +320,7 @@ static const struct field_object objects[] = {
 	OBJECT(config, CTL_CONFIG, "key", "the configuration in effect"),
 	OBJECT(limit, CTL_LIMIT, "name", "limits of users, and their usage"),
 	OBJECT(user, CTL_USER, "uid", "users, with their objects and traffic"),
+	OBJECT(peer, CTL_PEER, "network", "networks of peers, with their use and limits"),
 	OBJECT(turn, CTL_TURN, NULL, "durations of the turns of the event loop"),
 };
 

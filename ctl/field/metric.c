@@ -111,6 +111,24 @@ static const struct metric metrics[] = {
 		"Payload received by the user's programs."),
 	GAUGE("client", "mr_bytes", "client_mr_bytes", "bytes", 1, "Registered memory."),
 	GAUGE("client", "qps", "client_qps", "", 1, "Queue pairs."),
+	GAUGE("peer", "associations", "peer_assocs", "", 1, "Associations that peers opened."),
+	GAUGE("peer", "sessions", "peer_sessions", "", 1, "Sessions that peers began."),
+	GAUGE("peer", "requests", "peer_requests", "", 1, "Session requests that wait."),
+	GAUGE("peer", "early_bytes", "peer_early_bytes", "bytes", 1,
+	      "Memory for segments before the Accept of their session."),
+	GAUGE("peer", "memory", "peer_memory_bytes", "bytes", 1, "Memory for data that is queued."),
+	COUNTER("peer", "refused_associations", "peer_refused_assocs", "",
+		"Associations that the limit of a network refused."),
+	COUNTER("peer", "refused_sessions", "peer_refused_sessions", "",
+		"Session requests of networks with too many sessions."),
+	COUNTER("peer", "refused_requests", "peer_refused_requests", "",
+		"Session requests of networks with too many that wait."),
+	COUNTER("peer", "refused_rate", "peer_refused_rate", "",
+		"Session requests beyond the rate of their network."),
+	COUNTER("peer", "refused_early", "peer_refused_early", "",
+		"Segments before their Accept that got no memory."),
+	COUNTER("peer", "refused_memory", "peer_refused_memory", "",
+		"Blocks of memory that the limit of a network refused."),
 	{"turn", "turns", "turn_seconds", "seconds", METRIC_HISTOGRAM, 1000000,
 	 "Duration of turns of the event loop that did something."},
 };
@@ -303,6 +321,12 @@ static void print_openmetrics_head(FILE *out, const struct metric *m)
 	fprintf(out, "# HELP ddpsctpd_%s %s\n", m->name, m->help);
 }
 
+/* Peers decide how many networks there are: only the sum of all is a metric, the first record. */
+static size_t records_of(const struct metric *m, const struct query_reply *a)
+{
+	return strcmp(m->object, "peer") == 0 && a->n > 1 ? 1 : a->n;
+}
+
 static void print_metric(FILE *out, const struct metric *m, const struct query_reply *a,
 			 enum metric_format format, struct json_object *array)
 {
@@ -316,7 +340,7 @@ static void print_metric(FILE *out, const struct metric *m, const struct query_r
 		print_histogram(out, m, a, array);
 		return;
 	}
-	for (size_t i = 0; i < a->n; i++) {
+	for (size_t i = 0; i < records_of(m, a); i++) {
 		s.rec = &a->recs[i];
 		if (!take_value(&s))
 			continue;

@@ -20,6 +20,7 @@
 #include "daemon/base/port_rule.h"
 #include "daemon/base/principal.h"
 #include "llp/common/llp.h"
+#include "util/network.h"
 
 #ifndef SYSCONFDIR
 #define SYSCONFDIR "/etc"
@@ -113,6 +114,25 @@ struct config_limits {
 	uint32_t events; /* unread ones with which a client still gets session requests */
 };
 
+/* Limits of the networks in a prefix. */
+struct config_peer_rule {
+	struct sockaddr_storage prefix; /* port and scope are ignored */
+	uint32_t bits;                  /* at most NETWORK_V4_BITS, NETWORK_V6_BITS */
+	uint32_t has;                   /* a bit for each enum network_kind that it sets */
+	uint64_t most[NETWORK_KINDS];
+};
+
+/* Of each network of peers: peer_limits.c has their rows, and util/network counts. */
+struct config_peers {
+	uint32_t associations; /* that peers open */
+	uint32_t sessions;     /* that peers begin */
+	uint32_t requests;     /* that wait for an answer */
+	uint32_t requests_per_s;
+	uint64_t early_bytes, memory; /* bytes */
+	uint32_t nrules;              /* 0 .. NETWORK_RULES */
+	struct config_peer_rule limits_for[NETWORK_RULES];
+};
+
 struct config_log {
 	uint32_t level; /* enum log_level */
 };
@@ -132,6 +152,7 @@ struct config {
 	struct config_session session;
 	struct config_polling polling;
 	struct config_limits limits;
+	struct config_peers peers;
 	struct config_log log;
 	/* Not of the file: option --private. The first free address from 127.0.0.1 on;
 	 * user.udp_port 0: any free port. What was found replaces them. */

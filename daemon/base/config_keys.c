@@ -148,6 +148,22 @@ static const struct config_key keys[] = {
 	{"limits", "events", NUMBER(16, 65536, "1024"), AT(limits.events), NEW_PROGRAMS,
 	 .help = "unread events with which a program still gets session requests"},
 
+	{"peers", "associations", NUMBER(0, 16384, "16384"), AT(peers.associations), AT_ONCE,
+	 .help = "associations that a network of peers may open; 0: none"},
+	{"peers", "sessions", NUMBER(0, 16777216, "65536"), AT(peers.sessions), AT_ONCE,
+	 .help = "sessions that a network of peers may begin"},
+	{"peers", "requests", NUMBER(0, 65536, "4096"), AT(peers.requests), AT_ONCE,
+	 .help = "unanswered session requests of a network of peers"},
+	{"peers", "requests_per_s", NUMBER(0, 1000000, "10000"), AT(peers.requests_per_s), AT_ONCE,
+	 .help = "session requests of a network of peers in a second"},
+	{"peers", "early_bytes", SIZE(0, 64 * GIB, "64MiB"), AT(peers.early_bytes), AT_ONCE,
+	 .help = "memory of a network of peers for segments before their session's Accept"},
+	{"peers", "memory", SIZE(MIB, 64 * GIB, "1GiB"), AT(peers.memory), AT_ONCE,
+	 .help = "memory of a network of peers for data that the transport user queues"},
+	{"peers", "limits_for", CONFIG_TYPE_PEERS, .max = NETWORK_RULES, .def = "",
+	 AT(peers.limits_for), AT_ONCE,
+	 .help = "other limits for the networks in a prefix; the longest one counts"},
+
 	{"log", "level", CHOICE("info", "error", "warning", "info", "debug"), AT(log.level), AT_ONCE,
 	 .help = "minimum severity logged"},
 };

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-	CONFIG_MAX_KEYS = 64,
+	CONFIG_MAX_KEYS = 80,
 	CONFIG_MAX_CHOICES = 5,
 };
 
@@ -26,6 +26,7 @@ enum config_type {                     /* and the type of the member: */
 		   CONFIG_TYPE_RULES,  /* struct llp_cc_rule[max], with ncc_rules */
 		   CONFIG_TYPE_USERS,  /* struct principal[max], with nadmin */
 		   CONFIG_TYPE_PORTS,  /* struct port_rule[max], with nports */
+		   CONFIG_TYPE_PEERS,  /* struct config_peer_rule[max], with nrules */
 };
 
 /* When a changed value takes effect. */

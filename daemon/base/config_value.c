@@ -8,16 +8,10 @@
 #include <string.h>
 
 #include "daemon/base/config_rule.h"
+#include "daemon/base/config_size.h"
+#include "daemon/base/peer_limits.h"
 
-static const struct {
-	const char *name;
-	unsigned shift;
-} units[] = {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}, {"", 0}};
-
-enum {
-	UNITS = sizeof(units) / sizeof(units[0]),
-	LIST_MAX = 512, /* of a list in one text */
-};
+enum { LIST_MAX = 512 /* of a list in one text */ };
 
 static void *member(const struct config_key *k, struct config *c)
 {
@@ -68,6 +62,8 @@ static size_t member_size(const struct config_key *k)
 		return k->max * sizeof(struct principal);
 	case CONFIG_TYPE_PORTS:
 		return k->max * sizeof(struct port_rule);
+	case CONFIG_TYPE_PEERS:
+		return k->max * sizeof(struct config_peer_rule);
 	default:
 		return sizeof(uint32_t);
 	}
@@ -85,6 +81,8 @@ static uint32_t *list_count(const struct config_key *k, struct config *c)
 		return &c->nadmin;
 	case CONFIG_TYPE_PORTS:
 		return &c->nports;
+	case CONFIG_TYPE_PEERS:
+		return &c->peers.nrules;
 	default:
 		return NULL;
 	}
@@ -110,16 +108,6 @@ void config_value_copy(const struct config_key *k, const struct config *from, st
 }
 
 /* ---- the values of a key ---- */
-
-/* The largest unit that divides it. */
-static void size_text(uint64_t v, char *ret, size_t len)
-{
-	unsigned u = 0;
-
-	while (u < UNITS - 1 && (v == 0 || v % (UINT64_C(1) << units[u].shift) != 0))
-		u++;
-	snprintf(ret, len, "%" PRIu64 "%s", v >> units[u].shift, units[u].name);
-}
 
 static void choices_text(const struct config_key *k, char *ret, size_t len)
 {
@@ -153,8 +141,8 @@ void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX])
 		snprintf(ret, CONFIG_RANGE_MAX, "%s%" PRIu64 " to %" PRIu64, zero, k->min, k->max);
 		break;
 	case CONFIG_TYPE_SIZE:
-		size_text(k->min, min, sizeof(min));
-		size_text(k->max, max, sizeof(max));
+		config_size_text(k->min, min, sizeof(min));
+		config_size_text(k->max, max, sizeof(max));
 		snprintf(ret, CONFIG_RANGE_MAX, "%s%s to %s", zero, min, max);
 		break;
 	case CONFIG_TYPE_CHOICE:
@@ -177,6 +165,10 @@ void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX])
 	case CONFIG_TYPE_PORTS:
 		snprintf(ret, CONFIG_RANGE_MAX,
 			 "at most %" PRIu64 " rules, such as 1-1023 root @wheel", k->max);
+		break;
+	case CONFIG_TYPE_PEERS:
+		snprintf(ret, CONFIG_RANGE_MAX,
+			 "at most %" PRIu64 " rules, such as 10.0.0.0/8 sessions=100", k->max);
 		break;
 	}
 }
@@ -204,24 +196,6 @@ static bool refuse_value(const struct config_key *k, char *ret_reason, const cha
 	return false;
 }
 
-/* Digits of a base; *ret_end points after them. False if there are none or they exceed 64 bits. */
-static bool digits(const char *text, unsigned base, uint64_t *ret, const char **ret_end)
-{
-	const char *p = text;
-	uint64_t v = 0;
-
-	for (; *p >= '0' && *p < (char)('0' + base); p++) {
-		unsigned d = (unsigned)(*p - '0');
-
-		if (v > (UINT64_MAX - d) / base)
-			return false;
-		v = v * base + d;
-	}
-	*ret = v;
-	*ret_end = p;
-	return p != text;
-}
-
 static bool in_range(const struct config_key *k, const char *text, uint64_t v, char *ret_reason)
 {
 	if (v == 0 && k->or_zero)
@@ -239,7 +213,7 @@ static bool parse_number(const struct config_key *k, const char *text, struct co
 	const char *end;
 	uint64_t v;
 
-	if (!digits(text, 10, &v, &end) || *end != '\0')
+	if (!config_digits(text, 10, &v, &end) || *end != '\0')
 		return refuse_value(k, ret_reason, text, "is not a number");
 	if (!in_range(k, text, v, ret_reason))
 		return false;
@@ -255,7 +229,7 @@ static bool parse_octal(const struct config_key *k, const char *text, struct con
 	const char *end;
 	uint64_t v;
 
-	if (!digits(number, 8, &v, &end) || *end != '\0')
+	if (!config_digits(number, 8, &v, &end) || *end != '\0')
 		return refuse_value(k, ret_reason, text, "is not an octal number");
 	if (!in_range(k, text, v, ret_reason))
 		return false;
@@ -266,21 +240,16 @@ static bool parse_octal(const struct config_key *k, const char *text, struct con
 static bool parse_size(const struct config_key *k, const char *text, struct config *c,
 		       char *ret_reason)
 {
-	unsigned u = 0;
-	const char *end;
-	uint64_t v;
+	uint64_t v = 0;
 
-	if (!digits(text, 10, &v, &end))
+	switch (config_size_parse(text, &v)) {
+	case CONFIG_SIZE_NO_NUMBER:
 		return refuse_value(k, ret_reason, text, "is not a size in bytes, KiB, MiB or GiB");
-	while (*end == ' ')
-		end++;
-	while (u < UNITS && strcmp(end, units[u].name) != 0)
-		u++;
-	if (u == UNITS)
-		return refuse_value(k, ret_reason, text, "is not a size in bytes, KiB, MiB or GiB");
-	if (v > UINT64_MAX >> units[u].shift)
+	case CONFIG_SIZE_TOO_LARGE:
 		return refuse_value(k, ret_reason, text, "is too large");
-	v <<= units[u].shift;
+	case CONFIG_SIZE_OK:
+		break;
+	}
 	if (!in_range(k, text, v, ret_reason))
 		return false;
 	set_integer(k, c, v);
@@ -424,12 +393,35 @@ static bool parse_port_rule(const struct config_key *k, const char *text, struct
 	return true;
 }
 
+/* ---- limits of networks ---- */
+
+static bool parse_peers(const struct config_key *k, const char *text, struct config *c,
+			char *ret_reason)
+{
+	struct config_peers *p = &c->peers;
+	struct config_peer_rule r;
+	const char *wrong = peer_limits_parse_rule(text, &r);
+
+	if (wrong)
+		return refuse_value(k, ret_reason, text, "%s", wrong);
+	for (unsigned i = 0; i < p->nrules; i++) {
+		if (p->limits_for[i].bits == r.bits &&
+		    memcmp(&p->limits_for[i].prefix, &r.prefix, sizeof(r.prefix)) == 0)
+			return refuse_value(k, ret_reason, text, "has the prefix of another rule");
+	}
+	if (p->nrules == k->max)
+		return refuse_value(k, ret_reason, text, "is one too many");
+	memcpy(&p->limits_for[p->nrules++], &r, sizeof(r));
+	return true;
+}
+
 /* ---- lists and single values ---- */
 
 bool config_value_is_list(const struct config_key *k)
 {
 	return k->type == CONFIG_TYPE_LISTEN || k->type == CONFIG_TYPE_RULES ||
-	       k->type == CONFIG_TYPE_USERS || k->type == CONFIG_TYPE_PORTS;
+	       k->type == CONFIG_TYPE_USERS || k->type == CONFIG_TYPE_PORTS ||
+	       k->type == CONFIG_TYPE_PEERS;
 }
 
 void config_value_clear(const struct config_key *k, struct config *c)
@@ -450,6 +442,7 @@ bool config_value_parse(const struct config_key *k, const char *text, struct con
 		[CONFIG_TYPE_SIZE] = parse_size,     [CONFIG_TYPE_CHOICE] = parse_choice,
 		[CONFIG_TYPE_LISTEN] = parse_listen, [CONFIG_TYPE_RULES] = parse_rule,
 		[CONFIG_TYPE_USERS] = parse_user,    [CONFIG_TYPE_PORTS] = parse_port_rule,
+		[CONFIG_TYPE_PEERS] = parse_peers,
 	};
 
 	return parse[k->type](k, text, c, ret_reason);
@@ -508,6 +501,17 @@ static void print_rules(const struct config *c, FILE *f)
 	fputc(']', f);
 }
 
+static void print_peers(const struct config *c, FILE *f)
+{
+	fputc('[', f);
+	for (unsigned i = 0; i < c->peers.nrules; i++) {
+		if (i > 0)
+			fputs(", ", f);
+		peer_limits_print_rule(&c->peers.limits_for[i], f);
+	}
+	fputc(']', f);
+}
+
 /* Items that begin with their text. */
 static void print_texts(const char *first, size_t item, unsigned n, FILE *f)
 {
@@ -536,7 +540,7 @@ void config_value_print(const struct config_key *k, const struct config *c, FILE
 		fprintf(f, "%" PRIu64, get_integer(k, c));
 		break;
 	case CONFIG_TYPE_SIZE:
-		size_text(get_integer(k, c), size, sizeof(size));
+		config_size_text(get_integer(k, c), size, sizeof(size));
 		fputs(size, f);
 		break;
 	case CONFIG_TYPE_CHOICE:
@@ -553,6 +557,9 @@ void config_value_print(const struct config_key *k, const struct config *c, FILE
 		break;
 	case CONFIG_TYPE_RULES:
 		print_rules(c, f);
+		break;
+	case CONFIG_TYPE_PEERS:
+		print_peers(c, f);
 		break;
 	}
 }

@@ -26,10 +26,10 @@ struct association_events;
 struct daemon;
 struct event_loop;
 struct fd_store;
-struct guesses;
 struct holes;
 struct link_state;
 struct listening;
+struct peers;
 
 enum { WORKER_BUCKETS = 1024 };
 
@@ -57,7 +57,7 @@ struct worker {
 	struct list by_peer[WORKER_BUCKETS]; /* associations for sessions, by the peer */
 	struct list by_id[WORKER_BUCKETS];   /* associations */
 	struct list ports;                   /* that programs listen on */
-	struct guesses *guesses;             /* of STags, by peers; NULL: not counted */
+	struct peers *peers;                 /* their networks; NULL: none is known or limited */
 	struct link_state *links;            /* NULL until it is open */
 	struct timers timers;                /* in milliseconds, like now_ms */
 	struct list polled;                  /* clients whose bell page is read in each turn */

@@ -24,7 +24,7 @@ struct asking {
 	struct list refused; /* links of those that will be tried again */
 };
 
-/* Nothing was sent. */
+/* None was sent. */
 void asking_init(struct asking *a);
 
 /* True if another request may be sent now. */

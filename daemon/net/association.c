@@ -11,6 +11,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/state.h"
 #include "daemon/net/association_index.h"
+#include "daemon/net/association_network.h"
 #include "util/addr.h"
 
 enum {
@@ -82,6 +83,7 @@ static struct assoc_cfg ddp_cfg(struct association *assoc, const struct llp_info
 		.pending_max = (uint16_t)s->pending_max,
 		.records_max = s->records,
 		.early_max = (uint32_t)s->early_bytes,
+		.early_memory = association_network_early(assoc),
 		.answer_ms = s->answer_ms,
 		.close_ms = s->close_ms,
 		.acks = info->acks,
@@ -132,13 +134,14 @@ static int make_assoc(struct association *assoc)
 	int r;
 
 	llp_info(assoc->conn, &info);
+	assoc->remote = info.remote;
+	association_network_join(assoc);
 	cfg = ddp_cfg(assoc, &info);
 	r = make_ddp(assoc, &cfg);
 	if (r)
 		return r;
 	assoc_set_trace(assoc->ddp, trace, assoc);
 	assoc_tick(assoc->ddp, assoc->worker->now_ms);
-	assoc->remote = info.remote;
 	assoc->dp = (struct datapath){
 		.ddp = assoc->ddp,
 		.conn = assoc->conn,
@@ -179,6 +182,7 @@ struct association *association_free(struct association *assoc)
 	list_del(&assoc->same_id);
 	llp_conn_free(assoc->conn);
 	free_ddp(assoc);
+	association_network_leave(assoc);
 	free(assoc->addrs);
 	free(assoc->lost);
 	worker_freed(assoc->worker);
@@ -307,6 +311,11 @@ static void *conn_incoming(void *user, struct llp_conn *c)
 	assoc->listener = l;
 	if (make_assoc(assoc)) {
 		assoc->conn = NULL; /* the transport aborts it */
+		association_free(assoc);
+		return NULL;
+	}
+	if (!association_network_accept(assoc)) {
+		assoc->conn = NULL;
 		association_free(assoc);
 		return NULL;
 	}
@@ -478,6 +487,7 @@ static uint64_t next_deadline(const struct association *assoc)
 
 static void schedule(struct association *assoc)
 {
+	association_network_sessions(assoc);
 	note_idle(assoc);
 	timer_set(&assoc->worker->timers, &assoc->timer, next_deadline(assoc));
 }

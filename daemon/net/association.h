@@ -63,6 +63,10 @@ struct association {
 	uint64_t measured_ms;           /* when the largest message was read */
 	struct packed_addrs *addrs;     /* as a program here asked for them, or would; or NULL */
 	struct sockaddr_storage remote; /* the primary peer address when it was established */
+	struct network *network;        /* of that; NULL: over the loop, or not known */
+	struct {
+		uint64_t assocs, sessions, requests; /* that the peer began: the network has them */
+	} charged;
 	struct {
 		uint64_t since_ms;
 		uint32_t said, left_out;

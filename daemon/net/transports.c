@@ -10,6 +10,7 @@
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
 #include "daemon/net/fd_store.h"
+#include "daemon/net/peers.h"
 
 static struct llp_config transport_config(const struct config *cfg)
 {
@@ -39,6 +40,7 @@ static int open_user(struct worker *w, char *ret_reason, size_t len)
 	cfg.cc = (enum llp_cc)d->cfg.user.congestion_control;
 	cfg.cc_rules = d->cfg.user.congestion_control_for;
 	cfg.ncc_rules = d->cfg.user.ncc_rules;
+	cfg.networks = w->peers ? &w->peers->table : NULL;
 	d->udp_port = cfg.udp_port;
 	d->gso = cfg.gso != LLP_GSO_OFF;
 	if (cfg.udp_port == 0)

@@ -328,6 +328,7 @@ static const struct kind kinds[CTL_OBJECT_COUNT] = {
 	[CTL_LIMIT] = KIND(limit, show_limits),
 	[CTL_USER] = KIND(user, show_users),
 	[CTL_TURN] = KIND(turn, show_turns),
+	[CTL_PEER] = KIND(peer, show_peers),
 };
 
 void show_continue(struct client *c)

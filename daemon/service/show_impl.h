@@ -52,5 +52,6 @@ bool show_config(struct show *s);
 bool show_limits(struct show *s);
 bool show_users(struct show *s);
 bool show_turns(struct show *s);
+bool show_peers(struct show *s);
 
 #endif

@@ -6,9 +6,9 @@
 #include "daemon/base/state.h"
 #include "daemon/base/version.h"
 #include "daemon/net/association.h"
-#include "daemon/net/guesses.h"
 #include "daemon/net/listening.h"
 #include "daemon/net/path.h"
+#include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
 #include "daemon/service/show_impl.h"
@@ -45,11 +45,11 @@ static void put_error(struct show *s, uint32_t assoc, char *ret, size_t len, uin
 		(uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 - ev->time_us / 1000;
 }
 
-/* g: NULL if none are counted. */
-static void put_guesses(struct ctl_status *r, const struct guesses *g)
+/* p: NULL if none are counted. */
+static void put_guesses(struct ctl_status *r, const struct peers *p)
 {
-	r->guesses = g ? g->counted : 0;
-	r->slowed = g ? g->slowed : 0;
+	r->guesses = p ? p->guesses.counted : 0;
+	r->slowed = p ? p->guesses.slowed : 0;
 }
 
 bool show_status(struct show *s)
@@ -85,7 +85,7 @@ bool show_status(struct show *s)
 	r->over_share = st.over_share;
 	r->refused_assocs = st.refused;
 	r->unanswered = st.unanswered;
-	put_guesses(r, d->worker.guesses);
+	put_guesses(r, d->worker.peers);
 	r->transport_bytes = st.memory;
 	r->naddrs = d->worker.own.n;
 	r->udp_port = d->udp_port;

@@ -18,9 +18,10 @@
 
 #include "util/span.h"
 
-struct llp;          /* a transport */
-struct llp_listener; /* one SCTP port that accepts associations */
-struct llp_conn;     /* an association */
+struct network_table; /* util/network.h */
+struct llp;           /* a transport */
+struct llp_listener;  /* one SCTP port that accepts associations */
+struct llp_conn;      /* an association */
 
 enum {
 	LLP_MAX_SPANS = 17, /* headers and one scatter/gather list */
@@ -129,6 +130,8 @@ struct llp_fd_store {
 	void (*drop)(void *arg, const struct sockaddr_storage *at);
 	void *arg;
 };
+/* Bytes of data that the transport `user` queues, of all associations. */
+#define LLP_USER_MEMORY ((UINT64_C(1) << 30) / 3 * 4)
 
 struct llp_config {
 	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
@@ -154,6 +157,8 @@ struct llp_config {
 	unsigned assoc_max_retrans; /* 0: path_max_retrans for each path */
 	unsigned init_ms;           /* timeout of connecting */
 	unsigned max_conns; /* kernel: associations, each a descriptor; 0: as many as it can */
+	struct network_table *networks; /* user: of peers, which may be refused more associations
+					   and memory, and outlive the transport; NULL: nobody is */
 };
 
 /* Addresses and state of an association, for ddpctl and to choose the MULPDU. */

@@ -27,8 +27,6 @@ enum {
 	MAPPED_BYTES = 64 << 10,
 };
 
-#define MAX_MEMORY (UINT64_C(1) << 30)
-
 /* ---- time ---- */
 
 /* An owner with another clock (a test) may let it jump: our time follows. Usually both clocks are
@@ -112,7 +110,7 @@ static void set_limits(const struct llp_config *cfg, struct sctp_config *ret)
 	ret->cookie_us = COOKIE_MS * MS;
 	ret->handshakes_per_s = HANDSHAKES;
 	ret->max_assocs = LLP_SCTP_MAX_CONNS;
-	ret->max_memory = MAX_MEMORY;
+	ret->max_memory = LLP_USER_MEMORY;
 }
 
 static void user_set_cc(struct llp *llp, enum llp_cc cc, const struct llp_cc_rule *rules,
@@ -143,6 +141,7 @@ static int open_core(struct user *t)
 		.send_buffer = cfg->buffer,
 		.recv_buffer = cfg->buffer,
 		.mtu = cfg->mtu,
+		.networks = cfg->networks,
 		.mem = {get_memory, put_memory, NULL},
 		.random = get_random,
 	};

@@ -7,6 +7,8 @@
 #include "llp/common/host_addrs.h"
 #include "util/addr.h"
 
+enum { CAUSE_RESOURCE = 4 /* RFC 9260 3.3.10.4 */ };
+
 static bool is_up(const struct user_conn *c)
 {
 	return c->sctp.state == LLP_SCTP_UP || c->sctp.state == LLP_SCTP_CLOSING;
@@ -75,7 +77,7 @@ static void on_incoming(struct user *t, const struct sctp_event *ev)
 		return;
 	c->sctp.base.user = owner;
 	if (!owner) {
-		llp_user_abort(&c->sctp.base, "ddpsctpd is stopping, or has no memory");
+		llp_user_abort(&c->sctp.base, "ddpsctpd is stopping, or has no memory for more");
 		llp_user_conn_free(&c->sctp.base);
 	}
 }
@@ -125,6 +127,11 @@ static void end_setup(struct user_conn *c, const struct sctp_event *ev)
 	if (ev->end == SCTP_END_UNREACHABLE)
 		llp_sctp_end(&c->sctp, ECONNREFUSED, "nothing listens on UDP port %u of %s%s",
 			     t->sctp.cfg.udp_port, addr, absence(c));
+	else if (ev->end == SCTP_END_REFUSED && ev->cause == CAUSE_RESOURCE)
+		llp_sctp_end(&c->sctp, ECONNREFUSED,
+			     "%s refuses associations: it has no room for more, or not for this "
+			     "network (ddpctl peer there)",
+			     addr);
 	else if (ev->end == SCTP_END_REFUSED)
 		llp_sctp_end(&c->sctp, ECONNREFUSED,
 			     "%s refuses associations to SCTP port %u: no program listens there",

@@ -29,7 +29,7 @@ static size_t store_size(const struct assoc_cfg *cfg)
 size_t assoc_size(const struct assoc_cfg *cfg)
 {
 	return checked_round_up(sizeof(struct assoc), ALIGN) + ALIGN + streams_size(cfg) +
-	       shares_size(cfg) + store_size(cfg) + cfg->early_max;
+	       shares_size(cfg) + store_size(cfg);
 }
 
 uint32_t assoc_blocks(const struct assoc_cfg *cfg)
@@ -50,8 +50,7 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	assoc_shares_init(a, (struct assoc_share *)(void *)at);
 	at += shares_size(cfg);
 	ssn_store_init(&a->store, cfg->pool, at, cfg->records_max);
-	at += store_size(cfg);
-	early_queue_init(&a->early, at, cfg->early_max);
+	early_queue_init(&a->early, &cfg->early_memory, cfg->early_max);
 	a->room = DDP_TX_NO_ROOM;
 	list_init(&a->waiting);
 	list_init(&a->later);
@@ -104,6 +103,7 @@ void assoc_clear(struct assoc *a)
 	blocks_put(a->cfg.pool, a->event_priv);
 	a->event_priv = NULL;
 	ssn_store_clear(&a->store);
+	early_queue_clear(&a->early);
 }
 
 /* ---- actions of a session ---- */
@@ -284,6 +284,8 @@ static void enter_state(struct assoc *a, struct assoc_stream *s, enum session_st
 	if (now == old)
 		return;
 	a->sessions = (uint16_t)(a->sessions + is_session(now) - is_session(old));
+	if (s->by_peer)
+		a->peer_sessions = (uint16_t)(a->peer_sessions + is_session(now) - is_session(old));
 	a->undecided_count += (now == SESSION_PENDING) - (old == SESSION_PENDING);
 	enlist(a, s);
 	if (now == SESSION_OPEN || now == SESSION_ENDING)
@@ -308,6 +310,7 @@ static void begin_session(struct assoc_stream *s)
 	s->terminate_due = false;
 	s->peer_early = false;
 	s->first_delivered = false;
+	s->by_peer = s->session.state == SESSION_PENDING;
 	s->unacked = 0;
 }
 
@@ -486,11 +489,6 @@ void assoc_lost(struct assoc *a)
 	}
 }
 
-uint16_t assoc_sessions(const struct assoc *a)
-{
-	return a->sessions;
-}
-
 bool assoc_idle(const struct assoc *a)
 {
 	return a->sessions == 0 && a->ready == 0 && list_empty(&a->waiting) &&
@@ -558,36 +556,6 @@ uint64_t assoc_expiry(const struct assoc *a)
 		return a->now;
 	at = earliest(&a->sending_last, earliest(&a->closing, at));
 	return earliest(&a->undecided, earliest(&a->grace, at));
-}
-
-/* ---- inspection ---- */
-
-bool assoc_stream_next(const struct assoc *a, uint32_t *pos, struct assoc_stream_info *ret)
-{
-	for (; *pos < a->touched; (*pos)++) {
-		const struct assoc_stream *s = assoc_stream_at(a, *pos);
-
-		if (s->session.state == SESSION_IDLE)
-			continue;
-		*ret = (struct assoc_stream_info){
-			.sid = s->session.sid,
-			.state = session_state_str(s->session.state),
-			.ep = s->ep,
-			.tx_ssn = s->tx_ssn,
-			.rx_ssn = s->rx_ssn,
-			.unacked = assoc_unacked(a, s),
-			.ahead = s->ahead,
-			.held = s->ep ? s->ep->hold.n : 0,
-		};
-		(*pos)++;
-		return true;
-	}
-	return false;
-}
-
-const struct assoc_counters *assoc_counters(const struct assoc *a)
-{
-	return &a->count;
 }
 
 void assoc_set_trace(struct assoc *a, assoc_trace_fn *fn, void *user)

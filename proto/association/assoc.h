@@ -20,6 +20,7 @@
 
 #include "proto/ddp/perr.h"
 #include "proto/rdmap/rdmap.h"
+#include "proto/session/early_queue.h"
 #include "proto/ddp/wire.h"
 #include "util/span.h"
 
@@ -33,16 +34,17 @@ struct assoc_cfg {
 	uint16_t pending_max; /* Initiates that may wait for a decision, RFC 5043 6.4 */
 	uint32_t records_max; /* messages that arrived out of order, sum of all streams */
 	uint32_t early_max;   /* bytes of messages that arrive before their session's Accept or
-				 ready-to-receive message */
-	uint32_t answer_ms;   /* a pending Initiate is refused after this time */
-	uint32_t close_ms;    /* how long to wait for the peer's Terminate after ours; after an
-				 error a raw endpoint has half of it for one more message */
-	bool acks;            /* assoc_tx_progress() is called; else only assoc_tx_acked() */
-	bool plain_only;      /* without RFC 6581: its function codes are unknown */
-	struct blocks *pool;  /* of memory in flight; assoc_blocks() of it are reserved */
-	struct drr *others;   /* owner of messages of no endpoint, in the tree of rdmap_cfg.owner;
-				 NULL: no endpoint has an owner, and all streams take turns */
-	void *user;           /* for assoc_share_user() */
+				 ready-to-receive message ... */
+	struct early_memory early_memory; /* ... and who has them */
+	uint32_t answer_ms;               /* a pending Initiate is refused after this time */
+	uint32_t close_ms;   /* how long to wait for the peer's Terminate after ours; after an
+				error a raw endpoint has half of it for one more message */
+	bool acks;           /* assoc_tx_progress() is called; else only assoc_tx_acked() */
+	bool plain_only;     /* without RFC 6581: its function codes are unknown */
+	struct blocks *pool; /* of memory in flight; assoc_blocks() of it are reserved */
+	struct drr *others;  /* owner of messages of no endpoint, in the tree of rdmap_cfg.owner;
+				NULL: no endpoint has an owner, and all streams take turns */
+	void *user;          /* for assoc_share_user() */
 };
 
 /* Bytes of memory for an association. Most of them are never written. */
@@ -139,6 +141,9 @@ void assoc_lost(struct assoc *a);
 
 /* Number of sessions that are not over, including pending requests. */
 uint16_t assoc_sessions(const struct assoc *a);
+/* Of these, those that the peer began; and its requests that are pending. */
+uint16_t assoc_peer_sessions(const struct assoc *a);
+uint16_t assoc_pending(const struct assoc *a);
 
 /* True if there is no session, no message to send, and no stream that waits for an acknowledgment.
  */

@@ -53,6 +53,7 @@ struct assoc_stream {
 	uint8_t first;        /* Initiate, Accept or Reject still to be sent, with priv; or 0 */
 	bool terminate_due;   /* a Terminate is to be sent */
 	bool tx_started;      /* the transport accepted a chunk of this session */
+	bool by_peer;         /* it began the session */
 	bool peer_early;      /* the peer sends before our Accept: its segments prove no arrival */
 	bool first_delivered; /* our first control message is known to have arrived */
 	bool has_priv;        /* priv is a block */
@@ -149,7 +150,7 @@ struct assoc {
 	uint32_t tx_seen;     /* the same, when assoc_tx_check() looked */
 	uint32_t acked_epoch; /* counts the times that everything was acknowledged */
 
-	uint16_t sessions;
+	uint16_t sessions, peer_sessions;
 	uint16_t undecided_count;
 	uint32_t ready;                           /* streams that may have something to send */
 	struct drr root;                          /* of their turns, without assoc_cfg.others */

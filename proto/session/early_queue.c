@@ -6,6 +6,7 @@
 
 #include "util/be.h"
 #include "util/checked.h"
+#include "util/minmax.h"
 
 enum entry_state { WAITING, READY, DEAD };
 
@@ -18,12 +19,45 @@ struct entry {
 	uint32_t room; /* bytes to the next entry */
 };
 
-enum { ALIGN = 8 };
+enum { ALIGN = 8, STEP = 4096 /* bytes */ };
 
-void early_queue_init(struct early_queue *s, void *mem, uint32_t size)
+void early_queue_init(struct early_queue *s, const struct early_memory *owner, uint32_t max)
 {
-	*s = (struct early_queue){.mem = mem, .size = size};
+	*s = (struct early_queue){.owner = *owner, .max = max};
 }
+
+/* ---- memory ---- */
+
+static bool resize_memory(struct early_queue *s, uint32_t to)
+{
+	void *mem = s->owner.resize(s->owner.user, s->mem, s->size, to);
+
+	if (!mem && to > 0)
+		return false;
+	s->mem = mem;
+	s->size = to;
+	return true;
+}
+
+void early_queue_clear(struct early_queue *s)
+{
+	if (s->size > 0)
+		resize_memory(s, 0);
+	early_queue_init(s, &(struct early_memory){s->owner.resize, s->owner.user}, s->max);
+}
+
+/* Twice as much, or as little as will do. */
+static bool grow_memory(struct early_queue *s, uint64_t needed)
+{
+	uint64_t step = checked_round_up(needed, STEP);
+
+	if (needed > s->max)
+		return false;
+	return resize_memory(s, (uint32_t)min_u64(max_u64(2 * (uint64_t)s->size, step), s->max)) ||
+	       resize_memory(s, (uint32_t)min_u64(step, s->max));
+}
+
+/* ---- entries ---- */
 
 static struct entry *entry_at(const struct early_queue *s, uint32_t off)
 {
@@ -64,7 +98,7 @@ uint8_t *early_queue_add(struct early_queue *s, uint16_t sid, uint32_t ppid, uin
 
 	if (room > s->size - s->used)
 		compact(s);
-	if (room > s->size - s->used)
+	if (room > s->size - s->used && !grow_memory(s, s->used + room))
 		return NULL;
 	e = entry_at(s, s->used);
 	*e = (struct entry){.len = len, .ppid = ppid, .sid = sid, .room = (uint32_t)room};
@@ -122,8 +156,11 @@ bool early_queue_take(struct early_queue *s, uint16_t *ret_sid, uint32_t *ret_pp
 {
 	struct entry *e;
 
-	if (s->ready == 0)
+	if (s->ready == 0) {
+		if (s->live == 0 && s->size > 0)
+			early_queue_clear(s);
 		return false;
+	}
 	while (entry_at(s, s->scan)->state != READY)
 		s->scan += entry_at(s, s->scan)->room;
 	e = entry_at(s, s->scan);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Messages that arrive before the Accept of their session (RFC 5043 6.2, 6.6). They are kept whole,
- * because no endpoint can place their payload yet.
+ * because no endpoint can place their payload yet. Peers decide how many there are, so their memory
+ * is asked for when it is needed, and given back when none is left.
  */
 #ifndef PROTO_EARLY_QUEUE_H
 #define PROTO_EARLY_QUEUE_H
@@ -9,19 +10,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct early_queue {
-	uint8_t *mem;
-	uint32_t size;
-	uint32_t used;  /* entries lie in mem[0 .. used) */
-	uint32_t live;  /* entries that are not dead */
-	uint32_t ready; /* entries that may be taken */
-	uint32_t scan;  /* offset: no entry before it may be taken */
+/* Like realloc(): `to` bytes instead of the `from` bytes at p; 0: none. NULL: refused, p stays. */
+struct early_memory {
+	void *(*resize)(void *user, void *p, uint32_t from, uint32_t to);
+	void *user;
 };
 
-/* Makes an empty queue in size bytes of memory, aligned to 8. */
-void early_queue_init(struct early_queue *s, void *mem, uint32_t size);
+struct early_queue {
+	struct early_memory owner;
+	uint8_t *mem;
+	uint32_t size, max; /* bytes of it, now and at most */
+	uint32_t used;      /* entries lie in mem[0 .. used) */
+	uint32_t live;      /* entries that are not dead */
+	uint32_t ready;     /* entries that may be taken */
+	uint32_t scan;      /* offset: no entry before it may be taken */
+};
 
-/* Adds a message of len bytes. Returns the memory for it, or NULL if the queue is full. */
+/* Makes an empty queue of at most max bytes. */
+void early_queue_init(struct early_queue *s, const struct early_memory *owner, uint32_t max);
+
+/* Removes all messages, and gives the memory back. */
+void early_queue_clear(struct early_queue *s);
+
+/* Adds a message of len bytes. Returns the memory for it, or NULL if the queue is full or gets no
+ * memory. */
 uint8_t *early_queue_add(struct early_queue *s, uint16_t sid, uint32_t ppid, uint32_t len);
 
 /* From now on the messages of a stream may be taken. */
@@ -34,8 +46,8 @@ void early_queue_release_ssn(struct early_queue *s, uint16_t sid, uint16_t ssn);
 uint32_t early_queue_drop(struct early_queue *s, uint16_t sid);
 
 /*
- * Takes the oldest released message. *ret_p is valid until the next early_queue_add(). False if
- * there is none.
+ * Takes the oldest released message. *ret_p is valid until the next early_queue_add() or
+ * early_queue_take(). False if there is none: an empty queue gives its memory back then.
  */
 bool early_queue_take(struct early_queue *s, uint16_t *ret_sid, uint32_t *ret_ppid, uint8_t **ret_p,
 		      uint32_t *ret_len);

@@ -90,7 +90,6 @@ struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
 	sctp_events_clear(&a->events);
 	list_del(&a->all);
 	sctp_assoc_leave_port(a);
-	sctp_forget_accepted(a);
 	sctp_release(s, a->paths.at, a->paths.allocated * sizeof(a->paths.at[0]));
 	sctp_release(s, a, sizeof(*a));
 	s->nassocs--;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sctp/base/admission.h"
 
-enum { FEW = 16 }; /* 1/FEW of max_assocs is a network's limit while more than half are in use */
+#include "util/network.h"
 
 bool sctp_may_work(struct sctp *s, enum sctp_work work, const struct sctp_addr *from)
 {
@@ -19,29 +19,8 @@ bool sctp_may_work(struct sctp *s, enum sctp_work work, const struct sctp_addr *
 	return false;
 }
 
-static uint16_t network(const struct sctp *s, const struct sctp_addr *peer)
-{
-	return (uint16_t)(sctp_budget_network(s->hash_key, peer, 0) % SCTP_NETWORKS);
-}
-
 bool sctp_may_accept(const struct sctp *s, const struct sctp_addr *peer)
 {
-	uint32_t all = s->cfg.max_assocs;
-
-	return s->nassocs < all &&
-	       (s->nassocs < (all + 1) / 2 || s->accepted[network(s, peer)] < all / FEW);
-}
-
-void sctp_count_accepted(struct sctp_assoc *a, const struct sctp_addr *peer)
-{
-	a->origin.accepted = true;
-	a->origin.network = network(a->s, peer);
-	a->s->accepted[a->origin.network]++;
-}
-
-void sctp_forget_accepted(struct sctp_assoc *a)
-{
-	if (a->origin.accepted)
-		a->s->accepted[a->origin.network]--;
-	a->origin.accepted = false;
+	return s->nassocs < s->cfg.max_assocs &&
+	       (!s->cfg.networks || network_table_may(s->cfg.networks, peer->ip, NETWORK_ASSOCS));
 }

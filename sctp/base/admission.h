@@ -10,11 +10,7 @@
 /* True if the budget admits the work for a packet that is from an unknown peer, or begins with INIT
  * or COOKIE ECHO. Counts the packet either way. */
 bool sctp_may_work(struct sctp *s, enum sctp_work work, const struct sctp_addr *from);
-/* True if the network of a peer may open another association: while more than half of
- * max_assocs are free each may, then those that have few. */
+/* True if a peer there may open another association. Counts a refusal. */
 bool sctp_may_accept(const struct sctp *s, const struct sctp_addr *peer);
-/* Counts an association that a peer there has opened; sctp_forget_accepted() undoes it. */
-void sctp_count_accepted(struct sctp_assoc *a, const struct sctp_addr *peer);
-void sctp_forget_accepted(struct sctp_assoc *a);
 
 #endif

@@ -38,12 +38,10 @@ struct sctp_locals {
 	bool all; /* the peer hears of all of them */
 };
 
-/* How it began: admission.h. */
+/* How it began. */
 struct sctp_origin {
 	struct sctp_listener *listener; /* that accepted it, until the event was fetched */
 	bool passive;                   /* the peer began it */
-	bool accepted;                  /* it is counted in s->accepted */
-	uint16_t network;               /* there */
 };
 
 /* The timer of all its deadlines: deadlines.h. */

@@ -19,7 +19,6 @@ enum {
 	SCTP_BUCKETS = 16384,
 	SCTP_MAX_CHUNKS = SCTP_MAX_PACKET / 20 + 1, /* DATA chunks of a packet */
 	SCTP_REPLIES = 65536,                       /* bytes of packets that answer at once */
-	SCTP_NETWORKS = 1024,                       /* counters of the associations of networks */
 	SCTP_FIRST_PORT = 49152, /* ports that associations of ours use: up to 65535 */
 	SCTP_OWN_PORTS = 16384,
 };
@@ -68,8 +67,7 @@ struct sctp {
 	uint32_t port_uses[SCTP_OWN_PORTS]; /* associations that have the port */
 	struct sctp_budget budget;
 	struct sctp_size_cache sizes;
-	struct sctp_rwnd_limits windows;  /* that are advertised */
-	uint32_t accepted[SCTP_NETWORKS]; /* associations that networks have opened */
+	struct sctp_rwnd_limits windows; /* that are advertised */
 
 	struct sctp_assoc *rx_assoc;
 	unsigned nrx, rx_pos;

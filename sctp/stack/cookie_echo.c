@@ -133,7 +133,6 @@ static struct sctp_path *make_association(struct sctp *s, const struct sctp_cook
 		s->st.refused_handshakes++;
 		return NULL;
 	}
-	sctp_count_accepted(a, &k->from.peer);
 	a->origin.listener = l;
 	a->local.all = k->all_local;
 	if (l && k->all_local)

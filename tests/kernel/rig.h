@@ -52,7 +52,7 @@ void rig_address(const char *text, uint16_t port, struct sockaddr_storage *ret);
 bool rig_turn(void);
 /* Turns until *counter is at least `want`; fails the test after RIG_WAIT_MS. */
 void rig_until(const unsigned *counter, unsigned want);
-/* Turns until nothing happens. */
+/* Turns until there is no more work. */
 void rig_settle(void);
 
 /* Listens at an address, or at all (NULL); a side gets the associations. */

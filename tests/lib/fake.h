@@ -65,7 +65,7 @@ void fake_post_read(uint64_t cookie, uint64_t off, uint32_t len);
 void fake_expect_done(uint64_t cookie, enum rdmap_status status, uint32_t len);
 void fake_expect_none(void);
 
-/* Nothing is sent. */
+/* No message is sent. */
 void fake_expect_nothing_sent(void);
 
 /* Expects a session Terminate, and nothing after it. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "proto/rdmap/hold.h"
+#include "tests/lib/early_memory.h"
 #include "util/be.h"
 
 /* Like assert(), but in every build. */
@@ -33,6 +34,7 @@ struct assoc_cfg pair_cfg(bool opener)
 		.pending_max = 4,
 		.records_max = 64,
 		.early_max = 8192,
+		.early_memory = early_memory,
 		.answer_ms = PAIR_ANSWER_MS,
 		.close_ms = PAIR_CLOSE_MS,
 	};
@@ -52,6 +54,7 @@ void pair_init(struct pair_node *n, const struct assoc_cfg *cfg)
 
 void pair_deinit(struct pair_node *n)
 {
+	assoc_clear(n->assoc);
 	free(n->assoc);
 	free(n->stags);
 	test_blocks_free(n->pool);

@@ -6,16 +6,24 @@
 #include <string.h>
 
 #include "tests/sctp/script.h"
+#include "util/network.h"
 
 enum { RATE = 1000, MAX_ASSOCS = 64 };
 
 static struct peer p;
+static struct network_table known;
 static uint8_t pkt[2048];
 
 static void setup(void)
 {
+	const struct network_limits limits = {
+		.most = {[NETWORK_ASSOCS] = NETWORK_NO_LIMIT},
+		.all = {[NETWORK_ASSOCS] = MAX_ASSOCS / 2},
+	};
 	struct sctp_config c = peer_config(&p, 1);
 
+	network_table_init(&known, 1, &limits);
+	c.networks = &known;
 	c.handshakes_per_s = RATE;
 	c.max_assocs = MAX_ASSOCS;
 	peer_init_cfg(&p, &c);
@@ -25,6 +33,7 @@ static void setup(void)
 static void teardown(void)
 {
 	peer_deinit(&p);
+	network_table_deinit(&known);
 }
 
 TestSuite(flood, .init = setup, .fini = teardown);
@@ -230,7 +239,7 @@ Test(flood, one_network_that_floods_does_not_keep_others_out)
 /* Opens n associations from one network; returns how many came up. */
 static unsigned open_many(unsigned network, unsigned n)
 {
-	unsigned before = p.incoming;
+	unsigned before = p.incoming, taken;
 
 	for (unsigned i = 0; i < n; i++) {
 		p.from = host(network, i);
@@ -240,9 +249,13 @@ static unsigned open_many(unsigned network, unsigned n)
 		while (peer_next(&p))
 			if (p.chunk[0].type == SCTP_INIT_ACK)
 				peer_learn(&p, &p.chunk[0]);
+		taken = p.incoming;
 		peer_send_cookie_echo(&p);
 		while (peer_next(&p))
 			;
+		if (p.incoming > taken)
+			cr_assert(network_charge(network_hold(&known, p.from.peer.ip),
+						 NETWORK_ASSOCS, 1));
 	}
 	return p.incoming - before;
 }
@@ -250,20 +263,25 @@ static unsigned open_many(unsigned network, unsigned n)
 /* rows: 9260-12.2.4.3-01 */
 Test(flood, one_network_cannot_take_all_associations)
 {
-	/* One exists; a network may have 4 when half of the 64 are in use. */
-	cr_assert_eq(open_many(1, 100), MAX_ASSOCS / 2 - 1);
+	/* Each gets three quarters of the rest of half. */
+	cr_assert_eq(open_many(1, 100), 24);
 	cr_assert_geq(stats().refused_handshakes, 60);
-	for (unsigned i = 0; i < 4; i++)
-		cr_assert_eq(open_many(100 + i, 100), MAX_ASSOCS / 16, "network %u", i);
+	cr_assert_eq(open_many(2, 100), 6);
+	cr_assert_eq(open_many(3, 100), 2);
+	cr_assert_eq(open_many(4, 1), 0);
+	cr_assert_eq(known.used[NETWORK_ASSOCS], MAX_ASSOCS / 2, "the rest is ours");
 }
 
 Test(flood, what_has_ended_may_be_opened_again)
 {
-	cr_assert_eq(open_many(1, 100), MAX_ASSOCS / 2 - 1);
+	const struct sctp_flow from = host(1, 0);
+
+	cr_assert_eq(open_many(1, 100), 24);
 	while (p.incoming != p.down)
 		peer_advance(&p, 60 * (uint64_t)PEER_SECOND);
+	network_release(network_hold(&known, from.peer.ip), NETWORK_ASSOCS, 24);
 	p.down = p.incoming = 0;
-	cr_assert_eq(open_many(1, 100), MAX_ASSOCS / 2);
+	cr_assert_eq(open_many(1, 100), 24);
 }
 
 /* ---- no memory at all ---- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/lib/early_memory.h"
 #include "tests/lib/llp_one.h"
 #include "tests/sim/world.h"
 
@@ -35,6 +36,7 @@ static struct assoc_end *peer_new(struct node *n, bool opener)
 		.pending_max = w->plan.pending_max,
 		.records_max = w->plan.records_max,
 		.early_max = w->plan.early_max,
+		.early_memory = early_memory,
 		.answer_ms = w->plan.answer_ms,
 		.close_ms = w->plan.close_ms,
 		.plain_only = n->plain_only,

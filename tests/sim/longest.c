@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "tests/lib/early_memory.h"
 #include "tests/lib/names.h"
 #include "tests/sim/world.h"
 
@@ -203,6 +204,7 @@ static void set_up(struct end *e, bool opener)
 		.pending_max = 1,
 		.records_max = UINT16_MAX,
 		.early_max = 4096,
+		.early_memory = early_memory,
 		.answer_ms = 1000,
 		.close_ms = 1000,
 	};

@@ -149,7 +149,7 @@ assert any(t["qp"][0]["tx_bytes"] > 0 and t["status"][0]["tx_packets"] > 0 for t
 END
 ctl b -j listener >"$tmp/listener.json" || fail 'listener -j'
 kinds=(top="$tmp/top.json" event="$tmp/json.log" metric-list="$tmp/stats.json" listener-list="$tmp/listener.json")
-for object in status assoc path session qp event client config limit user turn; do
+for object in status assoc path session qp event client config limit user peer turn; do
 	ctl a -j $object >"$tmp/$object.json" || fail "$object -j"
 	kinds+=("$object-list=$tmp/$object.json")
 done

@@ -248,7 +248,7 @@ Test(assoc_hold, after_our_end_no_message_waits)
 	cr_expect_eq(info().held_bytes, 0);
 }
 
-/* The end waits as well: nothing that the peer sent before it is lost. */
+/* The end waits as well: all that the peer sent before it arrives. */
 Test(assoc_hold, the_peers_orderly_end_waits_behind_its_messages)
 {
 	fake_push(fake_send(1, 1, 0, true, "last"));

@@ -304,7 +304,7 @@ Test(assoc_rx, active_side_that_sends_before_the_answer_is_refused)
 	}
 }
 
-/* RFC 5041 6.2.1: nothing may follow the Terminate. */
+/* RFC 5041 6.2.1: no message may follow the Terminate. */
 /* rows: 5041-6.2.1-03 */
 Test(assoc_rx, segment_after_the_peers_terminate_is_a_violation)
 {

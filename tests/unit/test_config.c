@@ -363,7 +363,7 @@ static const struct {
 			       "congestion_control congestion_control_for"},
 	{"color: red", "1:1: color: unknown key: known here: transport listen loopback admin ports "
 		       "socket user kernel sctp "
-		       "session polling limits log"},
+		       "session polling limits peers log"},
 	{"log: {level: info, level: info}", "1:20: log.level: given twice, first in line 1"},
 	{"log: {level: info}\nuser: {}\nlog: {}\n", "3:1: log: given twice, first in line 1"},
 	{"? [a]\n: 1\n", "1:3: a key must be a word"},

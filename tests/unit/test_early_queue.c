@@ -4,18 +4,37 @@
 #include <string.h>
 
 #include "proto/session/early_queue.h"
+#include "tests/lib/early_memory.h"
 
 enum { SIZE = 1024, LEN = 100 };
 
-static _Alignas(8) uint8_t memory[SIZE];
 static struct early_queue early;
+static uint32_t held, most; /* bytes */
+
+static void *resize(void *user, void *p, uint32_t from, uint32_t to)
+{
+	cr_assert_eq(user, &held);
+	cr_assert_eq(from, held);
+	if (to > most)
+		return NULL;
+	held = to;
+	return early_memory_resize(NULL, p, from, to);
+}
 
 static void setup(void)
 {
-	early_queue_init(&early, memory, SIZE);
+	held = 0;
+	most = SIZE;
+	early_queue_init(&early, &(struct early_memory){resize, &held}, SIZE);
 }
 
-TestSuite(early, .init = setup);
+static void teardown(void)
+{
+	early_queue_clear(&early);
+	cr_assert_eq(held, 0);
+}
+
+TestSuite(early, .init = setup, .fini = teardown);
 
 static bool add(uint16_t sid, char c)
 {
@@ -127,4 +146,53 @@ Test(early, a_message_that_does_not_fit_is_refused)
 	cr_expect_null(early_queue_add(&early, 1, 16, SIZE - 15));
 	cr_expect_null(early_queue_add(&early, 1, 16, UINT32_MAX));
 	cr_expect_not_null(early_queue_add(&early, 1, 16, SIZE - 16));
+}
+
+Test(early, memory_is_had_only_while_there_are_messages)
+{
+	uint16_t sid;
+
+	cr_expect_eq(held, 0);
+	add(1, 'a');
+	cr_expect_gt(held, 0);
+	early_queue_release(&early, 1);
+	cr_expect_eq(take(&sid), 'a');
+	cr_expect_eq(take(&sid), 0);
+	cr_expect_eq(held, 0);
+	fill(2);
+	cr_expect_eq(held, SIZE);
+	early_queue_drop(&early, 2);
+	cr_expect_eq(take(&sid), 0);
+	cr_expect_eq(held, 0);
+}
+
+Test(early, without_memory_messages_are_refused_and_others_stay)
+{
+	uint16_t sid;
+
+	most = 4096;
+	early_queue_clear(&early);
+	early_queue_init(&early, &(struct early_memory){resize, &held}, 1 << 20);
+	for (unsigned i = 0; i < 4096 / 120; i++)
+		cr_assert(add(1, 'a'), "message %u", i);
+	cr_expect_not(add(1, 'b'));
+	cr_expect_eq(held, 4096);
+	early_queue_release(&early, 1);
+	for (unsigned i = 0; i < 4096 / 120; i++)
+		cr_assert_eq(take(&sid), 'a');
+	cr_expect_eq(take(&sid), 0);
+}
+
+Test(early, many_messages_stay_whole_while_the_memory_grows)
+{
+	uint16_t sid;
+
+	most = 1 << 20;
+	early_queue_clear(&early);
+	early_queue_init(&early, &(struct early_memory){resize, &held}, most);
+	for (unsigned i = 0; i < 5000; i++)
+		cr_assert(add(1, (char)('a' + i % 26)), "message %u", i);
+	early_queue_release(&early, 1);
+	for (unsigned i = 0; i < 5000; i++)
+		cr_assert_eq(take(&sid), 'a' + i % 26);
 }

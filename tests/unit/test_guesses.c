@@ -9,22 +9,37 @@
 #include "daemon/net/guesses.h"
 #include "proto/ddp/perr.h"
 
-TestSuite(guesses);
-
 static struct guesses g;
+static struct network_table networks;
 
-static const struct sockaddr_storage *at(const char *text)
+static void setup(void)
 {
-	static struct sockaddr_storage a;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&a;
-	struct sockaddr_in *in = (struct sockaddr_in *)&a;
+	g = (struct guesses){0};
+	network_table_init(&networks, 5, &(struct network_limits){0});
+}
 
-	a = (struct sockaddr_storage){.ss_family = AF_INET};
-	if (inet_pton(AF_INET, text, &in->sin_addr) == 1)
-		return &a;
-	a.ss_family = AF_INET6;
-	cr_assert_eq(inet_pton(AF_INET6, text, &in6->sin6_addr), 1);
-	return &a;
+static void teardown(void)
+{
+	network_table_deinit(&networks);
+}
+
+TestSuite(guesses, .init = setup, .fini = teardown);
+
+/* Without a holder: the associations of the network are gone. */
+static struct network *at(const char *text)
+{
+	struct in_addr v4;
+	uint8_t ip[16];
+	struct network *n;
+
+	if (inet_pton(AF_INET, text, &v4) == 1)
+		network_ip_v4(&v4, ip);
+	else
+		cr_assert_eq(inet_pton(AF_INET6, text, ip), 1);
+	n = network_hold(&networks, ip);
+	cr_assert(n);
+	network_drop(n);
+	return n;
 }
 
 static unsigned guess(const char *from, unsigned n, uint64_t now_ms)
@@ -38,7 +53,6 @@ static unsigned guess(const char *from, unsigned n, uint64_t now_ms)
 
 Test(guesses, a_program_with_an_error_is_not_slowed)
 {
-	guesses_init(&g, 1);
 	cr_assert_eq(guess("192.0.2.1", GUESSES_FREE, 1000), 0);
 	cr_assert_eq(guesses_wait(&g, at("192.0.2.1"), 1000), 0);
 	cr_assert_eq(g.slowed, 0);
@@ -49,7 +63,6 @@ Test(guesses, beyond_that_a_session_each_second)
 	uint64_t now = 1000;
 	unsigned begun = 0;
 
-	guesses_init(&g, 2);
 	cr_assert_eq(guess("192.0.2.1", GUESSES_FREE + 1, now), 1, "reported once");
 	/* Ten requests a second, and each session that begins is a guess. */
 	for (; now < 61000; now += 100) {
@@ -67,7 +80,6 @@ Test(guesses, beyond_that_a_session_each_second)
 
 Test(guesses, other_networks_are_not_affected)
 {
-	guesses_init(&g, 3);
 	guess("192.0.2.1", 1000, 1000);
 	guess("2001:db8::1", 1000, 1000);
 	cr_assert_neq(guesses_wait(&g, at("192.0.2.2"), 1000), 0);
@@ -79,7 +91,6 @@ Test(guesses, other_networks_are_not_affected)
 
 Test(guesses, they_are_forgotten)
 {
-	guesses_init(&g, 4);
 	guess("192.0.2.1", 100000, 1000);
 	cr_assert_neq(guesses_wait(&g, at("192.0.2.1"), 1000), 0);
 	cr_assert_eq(guesses_wait(&g, at("192.0.2.1"), 1000 + GUESSES_FREE * 1000 + 1), 0);
@@ -91,7 +102,6 @@ Test(guesses, many_networks_do_not_make_one_forgotten)
 	unsigned forgotten = 0;
 	char text[32];
 
-	guesses_init(&g, UINT64_C(0x123456789abcdef));
 	guess("192.0.2.1", 1000, 1000);
 	for (unsigned i = 0; i < 10000; i++) {
 		snprintf(text, sizeof(text), "10.%u.%u.1", i >> 8, i & 255);

@@ -145,7 +145,7 @@ static void wake(void *obj, void *arg)
 	((struct side *)obj)->wakes_us = 0;
 }
 
-/* Turns until there is nothing to do before time passes. */
+/* Turns until only time is awaited. */
 static void turns(struct side *s)
 {
 	struct worker *w = &s->d.worker;

@@ -171,6 +171,9 @@ static void other_value(const struct config_key *k, char ret[64])
 	case CONFIG_TYPE_PORTS:
 		strcpy(ret, "7000-7099 0");
 		break;
+	case CONFIG_TYPE_PEERS:
+		strcpy(ret, "10.0.0.0/8 sessions=7");
+		break;
 	case CONFIG_TYPE_CHOICE:
 		strcpy(ret, k->choices[strcmp(k->choices[0], k->def) == 0]);
 		break;

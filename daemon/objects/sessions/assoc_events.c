@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "daemon/base/state.h"
-#include "daemon/net/guesses.h"
 #include "daemon/net/listening.h"
 #include "daemon/net/path.h"
+#include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/memory/agent.h"
 #include "daemon/objects/sessions/connecting.h"
@@ -50,7 +50,7 @@ static void count_guess(struct association *assoc, const struct perr_at *at)
 	struct ctl_event ev = {.assoc = assoc->id, .remote = assoc->remote};
 
 	if (!guesses_is_one(at->perr) || listening_has(&w->own, &assoc->remote) ||
-	    !guesses_count(w->guesses, &assoc->remote, w->now_ms))
+	    !peers_guessed(w, assoc->network))
 		return;
 	snprintf(ev.reason, sizeof(ev.reason),
 		 "more than %u requests in %u s named memory that they may not use", GUESSES_FREE,

@@ -7,7 +7,8 @@
 
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
-#include "daemon/net/guesses.h"
+#include "daemon/net/association_network.h"
+#include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/client/handles.h"
 #include "daemon/objects/sessions/conn_params.h"
@@ -99,7 +100,7 @@ struct unclaimed {
 	struct association *assoc;
 	struct list link;   /* in association.unclaimed */
 	struct timer timer; /* when it is decided */
-	bool slow;          /* a listener changes nothing about it */
+	bool slow;          /* a listener makes no difference to it */
 	struct assoc_event ev;
 	uint8_t priv[];
 };
@@ -277,10 +278,14 @@ static uint32_t relisten_ms(const struct port *p, const struct association *asso
 
 void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev)
 {
-	struct worker *w = assoc->worker;
-	uint32_t slow_ms = guesses_wait(w->guesses, &assoc->remote, w->now_ms);
+	const char *over = association_network_refuses(assoc);
+	uint32_t slow_ms = over ? 0 : peers_wait(assoc->worker, assoc->network);
 	uint32_t ms = slow_ms ? slow_ms : relisten_ms(p, assoc);
 
+	if (over) {
+		refuse_session(assoc, ev->sid, NULL, over);
+		return;
+	}
 	if (slow_ms != GUESSES_NEVER && ms && keep_unclaimed(assoc, ev, ms, slow_ms > 0))
 		return;
 	if (slow_ms)

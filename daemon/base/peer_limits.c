@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/base/peer_limits.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include "daemon/base/config_keys.h"
+#include "daemon/base/config_prefix.h"
+#include "daemon/base/config_size.h"
+
+#define VALUE(name)                                                                                \
+	.key = #name, .member = offsetof(struct config_peers, name),                               \
+	.size = sizeof(((struct config_peers *)0)->name)
+
+#define MIB (UINT64_C(1) << 20)
+
+/* One network gets at most three quarters of a total: so each is larger than the default of one
+ * network by a third or more. A quarter of all associations remains for those that are opened here.
+ */
+static const struct peer_limits_row rows[NETWORK_KINDS] = {
+	[NETWORK_ASSOCS] = {VALUE(associations), .what = "associations", .all = 12288},
+	[NETWORK_SESSIONS] = {VALUE(sessions), .what = "sessions", .all = NETWORK_NO_LIMIT},
+	[NETWORK_REQUESTS] = {VALUE(requests), .what = "session requests that wait", .all = 16384},
+	[NETWORK_RATE] = {VALUE(requests_per_s), .what = "session requests in a second",
+			  .all = NETWORK_NO_LIMIT},
+	[NETWORK_EARLY] = {VALUE(early_bytes), .what = "bytes of segments before an Accept",
+			   .all = 256 * MIB},
+	[NETWORK_MEMORY] = {VALUE(memory), .what = "bytes of queued data", .all = LLP_USER_MEMORY},
+};
+
+const struct peer_limits_row *peer_limits_row(enum network_kind kind)
+{
+	return &rows[kind];
+}
+
+static enum network_kind find_kind(const char *key)
+{
+	int kind = 0;
+
+	while (kind < NETWORK_KINDS && strcmp(rows[kind].key, key) != 0)
+		kind++;
+	return (enum network_kind)kind;
+}
+
+static uint64_t value_of(const struct config_peers *cfg, enum network_kind kind)
+{
+	const char *at = (const char *)cfg + rows[kind].member;
+	uint64_t wide = 0;
+	uint32_t narrow = 0;
+
+	if (rows[kind].size == sizeof(wide)) {
+		memcpy(&wide, at, sizeof(wide));
+		return wide;
+	}
+	memcpy(&narrow, at, sizeof(narrow));
+	return narrow;
+}
+
+static struct network_rule make_rule(const struct config_peer_rule *r)
+{
+	struct network_rule rule = {.bits = (uint8_t)r->bits};
+
+	if (r->prefix.ss_family == AF_INET) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)&r->prefix;
+
+		rule.bits = (uint8_t)(NETWORK_V4_AT + r->bits);
+		network_ip_v4(&in->sin_addr, rule.ip);
+	} else {
+		memcpy(rule.ip, &((const struct sockaddr_in6 *)&r->prefix)->sin6_addr,
+		       sizeof(rule.ip));
+	}
+	for (unsigned kind = 0; kind < NETWORK_KINDS; kind++) {
+		rule.has[kind] = r->has >> kind & 1;
+		rule.most[kind] = r->most[kind];
+	}
+	return rule;
+}
+
+void peer_limits_get(const struct config_peers *cfg, struct network_limits *ret)
+{
+	*ret = (struct network_limits){.nrules = cfg->nrules};
+	for (unsigned kind = 0; kind < NETWORK_KINDS; kind++) {
+		ret->most[kind] = value_of(cfg, kind);
+		ret->all[kind] = rows[kind].all;
+	}
+	for (unsigned i = 0; i < cfg->nrules; i++)
+		ret->rule[i] = make_rule(&cfg->limits_for[i]);
+}
+
+/* ---- rules as text ---- */
+
+enum { RULE_MAX = 256 /* of the text */ };
+
+/* As the key of the same name, without a section. */
+static const char *parse_amount(const struct config_key *k, const char *text, uint64_t *ret)
+{
+	const char *end;
+
+	if (k->type == CONFIG_TYPE_NUMBER) {
+		if (!config_digits(text, 10, ret, &end) || *end)
+			return "has a limit that is no number";
+	} else if (config_size_parse(text, ret) != CONFIG_SIZE_OK) {
+		return "has a limit that is no size in bytes, KiB, MiB or GiB";
+	}
+	return *ret < k->min || *ret > k->max ? "has a limit that is out of range" : NULL;
+}
+
+/* item: "sessions=100" */
+static const char *parse_limit(char *item, struct config_peer_rule *ret)
+{
+	char *amount = strchr(item, '=');
+	enum network_kind kind;
+
+	if (!amount)
+		return "has a limit without = and a number";
+	*amount++ = '\0';
+	kind = find_kind(item);
+	if (kind == NETWORK_KINDS)
+		return "has an unknown limit";
+	if (ret->has >> kind & 1)
+		return "has a limit twice";
+	ret->has |= 1U << kind;
+	return parse_amount(config_key_find("peers", item), amount, &ret->most[kind]);
+}
+
+static const char *parse_prefix(const char *text, struct config_peer_rule *ret)
+{
+	const char *wrong = config_prefix_parse(text, &ret->prefix, &ret->bits);
+
+	if (wrong)
+		return wrong;
+	if (ret->prefix.ss_family == AF_INET && ret->bits > NETWORK_V4_BITS)
+		return "has more than 24 bits";
+	if (ret->prefix.ss_family == AF_INET6 && ret->bits > NETWORK_V6_BITS)
+		return "has more than 64 bits";
+	return NULL;
+}
+
+const char *peer_limits_parse_rule(const char *text, struct config_peer_rule *ret)
+{
+	char copy[RULE_MAX], *save = NULL, *item;
+	const char *wrong;
+
+	memset(ret, 0, sizeof(*ret));
+	if (strlen(text) >= sizeof(copy))
+		return "is too long";
+	strcpy(copy, text);
+	item = strtok_r(copy, " ", &save);
+	wrong = item ? parse_prefix(item, ret) : "is not a prefix and limits";
+	while (!wrong && (item = strtok_r(NULL, " ", &save)))
+		wrong = parse_limit(item, ret);
+	return wrong || ret->has ? wrong : "is not a prefix and limits";
+}
+
+void peer_limits_print_rule(const struct config_peer_rule *r, FILE *f)
+{
+	char text[CONFIG_PREFIX_TEXT], amount[32];
+
+	fprintf(f, "\"%s", config_prefix_text(&r->prefix, r->bits, text));
+	for (unsigned kind = 0; kind < NETWORK_KINDS; kind++) {
+		const char *key = rows[kind].key;
+
+		if (!(r->has >> kind & 1))
+			continue;
+		if (config_key_find("peers", key)->type == CONFIG_TYPE_SIZE)
+			config_size_text(r->most[kind], amount, sizeof(amount));
+		else
+			snprintf(amount, sizeof(amount), "%ju", (uintmax_t)r->most[kind]);
+		fprintf(f, " %s=%s", key, amount);
+	}
+	fputc('"', f);
+}
