@@ -105,6 +105,19 @@ static inline void blocks_put(struct blocks *b, void *block)
 		blocks_moved(b, c);
 }
 
+/* Reserves a block and gets it; NULL: none is left. */
+static inline void *blocks_take(struct blocks *b)
+{
+	return blocks_reserve(b, 1) ? blocks_get(b) : NULL;
+}
+
+/* Puts a block that was taken back. */
+static inline void blocks_give(struct blocks *b, void *block)
+{
+	blocks_put(b, block);
+	blocks_unreserve(b, 1);
+}
+
 /*
  * Finds memory that was not used since the last round, and takes it as clean: the caller gives
  * these BLOCKS_CHUNK bytes back to the system or leaves them. A round is all calls until NULL.

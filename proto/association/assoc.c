@@ -34,8 +34,8 @@ size_t assoc_size(const struct assoc_cfg *cfg)
 
 uint32_t assoc_blocks(const struct assoc_cfg *cfg)
 {
-	/* private data of each stream and of the event being reported; and the store */
-	return cfg->streams + 1U + ssn_store_blocks(cfg->records_max);
+	/* private data of each stream and of the event being reported */
+	return cfg->streams + 1U;
 }
 
 struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)

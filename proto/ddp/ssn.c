@@ -69,12 +69,17 @@ static uint16_t *bucket_of(const struct ssn_store *s, uint16_t sid, uint16_t ssn
 	return block ? &block[i % BUCKETS] : NULL;
 }
 
+/* NULL: the pool has no block left. */
 static uint16_t *make_bucket(struct ssn_store *s, uint16_t sid, uint16_t ssn)
 {
 	uint32_t i = ((ssn + sid * UINT32_C(40503)) & s->mask) / BUCKETS;
 
 	if (!s->bucket[i]) {
-		s->bucket[i] = memset(blocks_get(s->pool), 0, BLOCKS_SIZE);
+		uint8_t *block = blocks_take(s->pool);
+
+		if (!block)
+			return NULL;
+		s->bucket[i] = memset(block, 0, BLOCKS_SIZE);
 		s->bucket_used[s->buckets_used++] = (uint16_t)i;
 	}
 	return bucket_of(s, sid, ssn);
@@ -103,9 +108,20 @@ static uint32_t take_unused(struct ssn_store *s)
 	}
 	if (s->fresh == s->max)
 		return 0;
-	if (s->fresh % RECS == 0)
-		s->rec[s->fresh / RECS] = blocks_get(s->pool);
+	if (s->fresh % RECS == 0) {
+		uint8_t *block = blocks_take(s->pool);
+
+		if (!block)
+			return 0;
+		s->rec[s->fresh / RECS] = block;
+	}
 	return ++s->fresh;
+}
+
+static void give_unused(struct ssn_store *s, uint32_t i1)
+{
+	rec_of(s, i1)->next = s->free1;
+	s->free1 = i1;
 }
 
 void ssn_store_clear(struct ssn_store *s)
@@ -113,11 +129,11 @@ void ssn_store_clear(struct ssn_store *s)
 	while (s->buckets_used > 0) {
 		uint8_t **block = &s->bucket[s->bucket_used[--s->buckets_used]];
 
-		blocks_put(s->pool, *block);
+		blocks_give(s->pool, *block);
 		*block = NULL;
 	}
 	for (uint32_t n = rec_blocks(s->fresh); n > 0; n--)
-		blocks_put(s->pool, s->rec[n - 1]);
+		blocks_give(s->pool, s->rec[n - 1]);
 	s->used = s->fresh = s->free1 = 0;
 }
 
@@ -131,6 +147,12 @@ struct ssn_rec *ssn_store_add(struct ssn_store *s, uint16_t sid, uint16_t ssn)
 		return NULL;
 	r = rec_of(s, i1);
 	head = make_bucket(s, sid, ssn);
+	if (!head) {
+		give_unused(s, i1);
+		if (s->used == 0)
+			ssn_store_clear(s);
+		return NULL;
+	}
 	*r = (struct ssn_rec){.next = *head | IN_USE, .own = (uint16_t)i1, .sid = sid, .ssn = ssn};
 	*head = (uint16_t)i1;
 	s->used++;
@@ -165,8 +187,7 @@ void ssn_store_del(struct ssn_store *s, struct ssn_rec *r)
 {
 	assert(r->next & IN_USE);
 	unlink_rec(s, r);
-	r->next = s->free1;
-	s->free1 = r->own;
+	give_unused(s, r->own);
 	if (--s->used == 0)
 		ssn_store_clear(s);
 }

@@ -56,8 +56,8 @@ struct ssn_store {
 /* Bytes of memory for a store of max records (at most 65535). */
 size_t ssn_store_size(uint32_t max);
 
-/* Blocks of the pool that it can hold at once: the caller reserves them. An empty store holds none.
- */
+/* Blocks of the pool that it can hold at once. It reserves them when it needs them, because most
+ * associations never do. An empty store holds none. */
 uint32_t ssn_store_blocks(uint32_t max);
 
 /* Makes an empty store; mem: zeroed memory of ssn_store_size(), only the used part is ever

@@ -15,7 +15,6 @@ static struct ssn_store *store_for(uint32_t max)
 
 	cr_assert(s && mem);
 	pool = test_blocks_new(ssn_store_blocks(max));
-	cr_assert(blocks_reserve(&pool->blocks, ssn_store_blocks(max)));
 	ssn_store_init(s, &pool->blocks, mem, max);
 	return s;
 }
@@ -324,5 +323,30 @@ Test(ssn, an_empty_store_holds_no_blocks)
 			ssn_store_del(s, ssn_store_find(s, (uint16_t)(i % 3), (uint16_t)(i * 300)));
 		cr_expect_eq(pool->blocks.used, 0);
 	}
+	free_store(s);
+}
+
+/* The pool has one block for buckets and one for records. */
+Test(ssn, a_store_that_gets_no_block_is_full_and_goes_on)
+{
+	struct ssn_store *s = store_for(200);
+	uint64_t others = pool->blocks.chunks * BLOCKS_OF_CHUNK - 2;
+	uint32_t n = 0;
+
+	cr_assert(blocks_reserve(&pool->blocks, others));
+	for (unsigned round = 0; round < 2; round++) {
+		for (n = 0; ssn_store_add(s, 1, (uint16_t)n); n++)
+			;
+		cr_expect_gt(n, 0);
+		cr_expect_lt(n, 200);
+		cr_expect_null(ssn_store_add(s, 1, 30000), "nor a block of other buckets");
+		cr_expect_eq(pool->blocks.used, 2);
+		ssn_store_drop(s, 1, 0);
+		cr_expect_eq(pool->blocks.used, 0);
+	}
+	cr_assert(blocks_reserve(&pool->blocks, 1));
+	cr_expect_null(ssn_store_add(s, 1, 0), "a block for the record alone is not enough");
+	cr_expect_eq(pool->blocks.used, 0, "and is given back");
+	cr_expect_eq(pool->blocks.reserved, others + 1);
 	free_store(s);
 }

@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: where the addresses of the daemon are limited, it leaves most of them to the memory of programs. Many idle
+# associations take little of the memory that is for messages in flight.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl
+[ "$DDP_SANITIZERS" = none ] || skip 'a sanitizer needs addresses itself'
+
+# A little more than a power of two.
+daemon_in=(bash -c 'ulimit -v 8650000 && exec "$@"' daemon)
+a=$(address 0) b=$(address 1)
+daemon a "$a"
+daemon b "$b"
+# opens N PORTS BYTES: sessions of idle associations, one for each port, with ends that register so much memory.
+opens() {
+	timeout 120 "$bin/tests/system/idle_sessions" "$(socket_of a)" "$(socket_of b)" "$b" 7000 "$1" "$2" 0 "$3" \
+		>"$tmp/idle.log" 2>&1 <<<'' && grep -q '^open' "$tmp/idle.log"
+}
+opens 1 1 $((1 << 30)) || fail 'a region of 1 GiB'
+opens 500 500 64 || fail '500 associations'
+for name in a b; do stop $name || fail "daemon $name: exit status $?"; done
