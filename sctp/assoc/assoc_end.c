@@ -23,7 +23,7 @@ static void detach_assoc(struct sctp_assoc *a)
 	list_del(&a->pending);
 	for (unsigned i = 0; i < a->paths.n; i++)
 		sctp_path_free_model(&a->paths.at[i]);
-	sctp_queue_deinit(&a->tx, &s->pool);
+	sctp_queue_deinit(&a->tx, &a->origin.account);
 	sctp_flight_clear(&a->flight);
 	a->window = (struct sctp_window){0};
 	sctp_tsn_map_deinit(&a->map);
@@ -90,6 +90,7 @@ struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
 	sctp_events_clear(&a->events);
 	list_del(&a->all);
 	sctp_assoc_leave_port(a);
+	network_drop(a->origin.account.network);
 	sctp_release(s, a->paths.at, a->paths.allocated * sizeof(a->paths.at[0]));
 	sctp_release(s, a, sizeof(*a));
 	s->nassocs--;

@@ -14,14 +14,27 @@ uint32_t sctp_new_tag(struct sctp *s)
 	return tag ? tag : 1;
 }
 
-struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
+/* The network of the peer pays for data. False without memory. */
+static bool open_account(struct sctp_assoc *a, const struct sctp_addr *peer)
+{
+	struct sctp *s = a->s;
+
+	a->origin.account.pool = &s->pool;
+	if (!s->cfg.networks)
+		return true;
+	a->origin.account.network = network_hold(s->cfg.networks, peer->ip);
+	return a->origin.account.network != NULL;
+}
+
+struct sctp_assoc *sctp_assoc_new(struct sctp *s, const struct sctp_addr *peer, unsigned npaths)
 {
 	struct sctp_assoc *a;
 
 	if (s->nassocs >= s->cfg.max_assocs || !(a = sctp_alloc(s, sizeof(*a))))
 		return NULL;
 	a->s = s;
-	if (!sctp_assoc_reserve(a, npaths ? npaths : 1)) {
+	if (!open_account(a, peer) || !sctp_assoc_reserve(a, npaths ? npaths : 1)) {
+		network_drop(a->origin.account.network);
 		sctp_release(s, a, sizeof(*a));
 		return NULL;
 	}
@@ -35,9 +48,9 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	a->write.retry_us = a->moved.us = a->stall.us = SCTP_NEVER;
 	a->id.tie_own = sctp_new_tag(s);
 	a->id.tie_peer = sctp_new_tag(s);
-	sctp_tsn_map_init(&a->map, &s->pool, 0);
+	sctp_tsn_map_init(&a->map, &a->origin.account, 0);
 	sctp_rwnd_init(&a->acks.rwnd, &s->windows);
-	sctp_recv_init(&a->recv, &s->pool, a->acks.rwnd.size, 1);
+	sctp_recv_init(&a->recv, &a->origin.account, a->acks.rwnd.size, 1);
 	s->nassocs++;
 	return a;
 }
@@ -55,6 +68,6 @@ void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwn
 	sctp_acks_start(&a->acks, a->acks.rwnd.size);
 	sctp_tsn_map_deinit(&a->map);
 	sctp_recv_deinit(&a->recv);
-	sctp_tsn_map_init(&a->map, &a->s->pool, peer_tsn);
-	sctp_recv_init(&a->recv, &a->s->pool, a->acks.rwnd.size, a->agreed.in_streams);
+	sctp_tsn_map_init(&a->map, &a->origin.account, peer_tsn);
+	sctp_recv_init(&a->recv, &a->origin.account, a->acks.rwnd.size, a->agreed.in_streams);
 }

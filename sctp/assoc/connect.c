@@ -25,11 +25,11 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_connect *to, struct sct
 {
 	struct sctp_assoc *a;
 
-	if (to->port == 0)
+	if (to->port == 0 || to->npeer == 0)
 		return SCTP_E_NO_ADDR;
 	if (to->own_port && ports_in_use(s, to))
 		return SCTP_E_IN_USE;
-	a = sctp_assoc_new(s, to->npeer);
+	a = sctp_assoc_new(s, &to->peer[0], to->npeer);
 	if (!a)
 		return SCTP_E_MEMORY;
 	if (!sctp_handshake_begin(a)) {

@@ -23,7 +23,7 @@ void sctp_path_model(struct sctp_path *p)
 	d = sctp_cc_bbr_delivery(&p->cc);
 	if (!d || d->record)
 		return;
-	block = sctp_pool_get(&p->assoc->s->pool);
+	block = sctp_pool_get(&p->assoc->origin.account);
 	if (block)
 		sctp_delivery_give(d, block, SCTP_BLOCK);
 }
@@ -33,7 +33,7 @@ void sctp_path_rest_model(struct sctp_path *p)
 	struct sctp_delivery *d = sctp_cc_bbr_delivery(&p->cc);
 
 	if (d)
-		sctp_pool_put(&p->assoc->s->pool, sctp_delivery_take(d));
+		sctp_pool_put(&p->assoc->origin.account, sctp_delivery_take(d));
 }
 
 void sctp_path_free_model(struct sctp_path *p)

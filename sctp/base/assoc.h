@@ -38,10 +38,11 @@ struct sctp_locals {
 	bool all; /* the peer hears of all of them */
 };
 
-/* How it began. */
+/* How it began, and who pays for it. */
 struct sctp_origin {
 	struct sctp_listener *listener; /* that accepted it, until the event was fetched */
 	bool passive;                   /* the peer began it */
+	struct sctp_account account;    /* pays for its data */
 };
 
 /* The timer of all its deadlines: deadlines.h. */

@@ -17,9 +17,9 @@ static_assert(sizeof(struct sctp_cell) == SCTP_CELL, "cells fill a block");
 static_assert(sizeof(struct block) <= SCTP_CELL, "the head of a block fits into a cell");
 static_assert(CELLS == 63, "one bit per cell");
 
-void sctp_cells_init(struct sctp_cells *c, struct sctp_pool *pool)
+void sctp_cells_init(struct sctp_cells *c, const struct sctp_account *account)
 {
-	*c = (struct sctp_cells){.pool = pool};
+	*c = (struct sctp_cells){.account = account};
 	list_init(&c->partial);
 	list_init(&c->full);
 }
@@ -29,7 +29,7 @@ static void put_cell_blocks(struct sctp_cells *c, struct list *blocks)
 	struct list *l;
 
 	while ((l = list_pop(blocks)))
-		sctp_pool_put(c->pool, list_entry(l, struct block, link));
+		sctp_pool_put(c->account, list_entry(l, struct block, link));
 }
 
 void sctp_cells_deinit(struct sctp_cells *c)
@@ -46,7 +46,7 @@ bool sctp_cells_reserve(struct sctp_cells *c, uint32_t n)
 
 	list_init(&added);
 	for (; have < n; have += CELLS) {
-		struct block *b = sctp_pool_get(c->pool);
+		struct block *b = sctp_pool_get(c->account);
 
 		if (!b) {
 			put_cell_blocks(c, &added);
@@ -99,7 +99,7 @@ static void put_cell(struct sctp_cells *c, struct sctp_cell *cell)
 	if (b->free == all_free) {
 		list_del(&b->link);
 		c->free -= CELLS;
-		sctp_pool_put(c->pool, b);
+		sctp_pool_put(c->account, b);
 	}
 }
 

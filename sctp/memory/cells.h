@@ -22,13 +22,13 @@ struct sctp_cell {
 };
 
 struct sctp_cells {
-	struct sctp_pool *pool;
+	const struct sctp_account *account;
 	struct list partial, full; /* blocks */
 	uint32_t used, free;       /* cells */
 };
 
 /* Does not allocate. */
-void sctp_cells_init(struct sctp_cells *c, struct sctp_pool *pool);
+void sctp_cells_init(struct sctp_cells *c, const struct sctp_account *account);
 
 /* Frees all cells. */
 void sctp_cells_deinit(struct sctp_cells *c);

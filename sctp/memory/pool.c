@@ -59,7 +59,7 @@ void sctp_pool_deinit(struct sctp_pool *p)
 	free_slabs(p, &p->partial_slabs);
 	free_slabs(p, &p->full_slabs);
 	if (p->scratch)
-		sctp_pool_table_free(p, p->scratch, SCTP_SCRATCH);
+		sctp_pool_table_free(&(struct sctp_account){p, NULL}, p->scratch, SCTP_SCRATCH);
 	p->scratch = NULL;
 	p->used = 0;
 	p->nfree = p->idle_slabs = 0;
@@ -104,16 +104,19 @@ static bool fits_pool(const struct sctp_pool *p, size_t len)
 	return p->used <= p->limit && len <= p->limit - p->used;
 }
 
-void *sctp_pool_get(struct sctp_pool *p)
+void *sctp_pool_get(const struct sctp_account *a)
 {
+	struct sctp_pool *p = a->pool;
 	struct slab *s;
 	struct head *h;
 
-	if (!fits_pool(p, SCTP_BLOCK))
+	if (!fits_pool(p, SCTP_BLOCK) || !network_charge(a->network, NETWORK_MEMORY, SCTP_BLOCK))
 		return NULL;
 	s = slab_with_room(p);
-	if (!s)
+	if (!s) {
+		network_release(a->network, NETWORK_MEMORY, SCTP_BLOCK);
 		return NULL;
+	}
 	h = s->free;
 	s->free = h->next;
 	h->in_use = true;
@@ -132,8 +135,9 @@ bool sctp_pool_trim(struct sctp_pool *p)
 	return p->nfree > 1;
 }
 
-void sctp_pool_put(struct sctp_pool *p, void *block)
+void sctp_pool_put(const struct sctp_account *a, void *block)
 {
+	struct sctp_pool *p = a->pool;
 	struct head *h;
 	struct slab *s;
 
@@ -147,6 +151,7 @@ void sctp_pool_put(struct sctp_pool *p, void *block)
 	s->free = h;
 	s->used--;
 	p->used -= SCTP_BLOCK;
+	network_release(a->network, NETWORK_MEMORY, SCTP_BLOCK);
 	list_del(&s->link);
 	if (s->used > 0) {
 		list_add_tail(&p->partial_slabs, &s->link);
@@ -157,30 +162,34 @@ void sctp_pool_put(struct sctp_pool *p, void *block)
 	p->nfree++;
 }
 
-void *sctp_pool_table(struct sctp_pool *p, size_t len)
+void *sctp_pool_table(const struct sctp_account *a, size_t len)
 {
-	void *m;
+	struct sctp_pool *p = a->pool;
+	void *m = NULL;
 
-	if (!fits_pool(p, len))
+	if (!fits_pool(p, len) || !network_charge(a->network, NETWORK_MEMORY, len))
 		return NULL;
 	m = take_block(p, len);
-	if (!m)
+	if (!m) {
+		network_release(a->network, NETWORK_MEMORY, len);
 		return NULL;
+	}
 	p->used += len;
 	return memset(m, 0, len);
 }
 
-void sctp_pool_table_free(struct sctp_pool *p, void *table, size_t len)
+void sctp_pool_table_free(const struct sctp_account *a, void *table, size_t len)
 {
 	if (!table)
 		return;
-	p->used -= len;
-	give(p, table, len);
+	a->pool->used -= len;
+	network_release(a->network, NETWORK_MEMORY, len);
+	give(a->pool, table, len);
 }
 
 uint8_t *sctp_pool_scratch(struct sctp_pool *p)
 {
 	if (!p->scratch)
-		p->scratch = sctp_pool_table(p, SCTP_SCRATCH);
+		p->scratch = sctp_pool_table(&(struct sctp_account){p, NULL}, SCTP_SCRATCH);
 	return p->scratch;
 }

@@ -14,6 +14,7 @@
 
 #include "sctp/sctp.h"
 #include "util/list.h"
+#include "util/network.h"
 
 enum {
 	SCTP_BLOCK = 16384,    /* bytes of a block, all usable */
@@ -32,6 +33,12 @@ struct sctp_pool {
 	uint8_t *scratch;    /* SCTP_SCRATCH bytes, or NULL */
 };
 
+/* Who pays for blocks and tables of a pool. */
+struct sctp_account {
+	struct sctp_pool *pool;
+	struct network *network; /* of the peer: NETWORK_MEMORY; NULL: no one */
+};
+
 /* mem: allocator of the slabs. limit: bytes in use. Does not allocate. */
 void sctp_pool_init(struct sctp_pool *p, const struct sctp_mem *mem, uint64_t limit);
 
@@ -39,22 +46,22 @@ void sctp_pool_init(struct sctp_pool *p, const struct sctp_mem *mem, uint64_t li
  * before. */
 void sctp_pool_deinit(struct sctp_pool *p);
 
-/* A block of SCTP_BLOCK bytes with any content, aligned to 64 bytes; NULL at the limit or without
+/* A block of SCTP_BLOCK bytes with any content, aligned to 64 bytes; NULL at a limit or without
  * memory. */
-void *sctp_pool_get(struct sctp_pool *p);
+void *sctp_pool_get(const struct sctp_account *a);
 
-/* Gives it back. NULL is fine. O(1). */
-void sctp_pool_put(struct sctp_pool *p, void *block);
+/* Gives it back, from the same account. NULL is fine. O(1). */
+void sctp_pool_put(const struct sctp_account *a, void *block);
 
 /* Gives back the slabs that were free since the last call, except for one: a queue that fills and
  * drains keeps its memory, and that of a burst goes. True if it has to be called again. */
 bool sctp_pool_trim(struct sctp_pool *p);
 
-/* A table of len bytes, all 0; NULL at the limit or without memory. */
-void *sctp_pool_table(struct sctp_pool *p, size_t len);
+/* A table of len bytes, all 0; NULL at a limit or without memory. */
+void *sctp_pool_table(const struct sctp_account *a, size_t len);
 
 /* Gives a table of len bytes back. NULL is fine. */
-void sctp_pool_table_free(struct sctp_pool *p, void *table, size_t len);
+void sctp_pool_table_free(const struct sctp_account *a, void *table, size_t len);
 
 /* SCTP_SCRATCH bytes that all users of the pool share: each overwrites the content of the others.
  * Allocated by the first call, freed by sctp_pool_deinit(). NULL at the limit or without memory. */

@@ -35,10 +35,11 @@ static struct sctp_cell *cells_of(struct run *x)
 	return (struct sctp_cell *)(void *)((char *)x - offsetof(struct sctp_cell, data));
 }
 
-void sctp_recv_init(struct sctp_recv *r, struct sctp_pool *pool, uint32_t limit, uint16_t streams)
+void sctp_recv_init(struct sctp_recv *r, const struct sctp_account *account, uint32_t limit,
+		    uint16_t streams)
 {
-	*r = (struct sctp_recv){.pool = pool, .limit = limit, .streams = streams};
-	sctp_cells_init(&r->cells, pool);
+	*r = (struct sctp_recv){.account = account, .limit = limit, .streams = streams};
+	sctp_cells_init(&r->cells, account);
 	list_init(&r->deliverable);
 }
 
@@ -50,8 +51,8 @@ static size_t table_size(const struct sctp_recv *r)
 void sctp_recv_deinit(struct sctp_recv *r)
 {
 	sctp_cells_deinit(&r->cells);
-	sctp_pool_table_free(r->pool, r->next_ssn, table_size(r));
-	sctp_recv_init(r, r->pool, r->limit, r->streams);
+	sctp_pool_table_free(r->account, r->next_ssn, table_size(r));
+	sctp_recv_init(r, r->account, r->limit, r->streams);
 }
 
 /* ---- the neighbors of a chunk ---- */
@@ -290,7 +291,7 @@ static enum sctp_recv_result reserve_cells(struct sctp_recv *r, const struct pla
 				       : SCTP_RECV_NO_ROOM;
 	}
 	/* So that delivering cannot fail. */
-	if (!sctp_pool_scratch(r->pool))
+	if (!sctp_pool_scratch(r->account->pool))
 		return SCTP_RECV_NO_ROOM;
 	if (sctp_cells_reserve(&r->cells, n))
 		return SCTP_RECV_TAKEN;
@@ -330,7 +331,7 @@ static bool is_direct(const struct sctp_recv *r, const struct sctp_data *d)
 static bool has_table(struct sctp_recv *r, const struct sctp_data *d)
 {
 	if (!d->unordered && !r->next_ssn)
-		r->next_ssn = sctp_pool_table(r->pool, table_size(r));
+		r->next_ssn = sctp_pool_table(r->account, table_size(r));
 	return d->unordered || r->next_ssn;
 }
 
@@ -383,7 +384,7 @@ bool sctp_recv_next(struct sctp_recv *r, struct sctp_msg *ret)
 	if (!l)
 		return false;
 	x = list_entry(l, struct run, link);
-	scratch = sctp_pool_scratch(r->pool); /* exists since something was copied */
+	scratch = sctp_pool_scratch(r->account->pool); /* exists since something was copied */
 	assemble(x, scratch);
 	ret->sid = x->sid;
 	ret->ppid = x->ppid;

@@ -23,7 +23,7 @@
 
 /* Private but for held; see recv.c. */
 struct sctp_recv {
-	struct sctp_pool *pool;
+	const struct sctp_account *account;
 	struct sctp_cells cells;  /* data that waits */
 	uint32_t limit;           /* bytes of cells that may be in use */
 	uint16_t streams;         /* inbound */
@@ -56,7 +56,8 @@ struct sctp_recv_range {
 /* limit: bytes that may wait, at least 2 * SCTP_MAX_MESSAGE if messages of that length are to be
  * received. The next TSN after the cumulative one may use SCTP_MAX_MESSAGE bytes more, so that a
  * hole can always be filled. streams: inbound, at least 1. Does not allocate. */
-void sctp_recv_init(struct sctp_recv *r, struct sctp_pool *pool, uint32_t limit, uint16_t streams);
+void sctp_recv_init(struct sctp_recv *r, const struct sctp_account *account, uint32_t limit,
+		    uint16_t streams);
 
 /* Changes the limit. Data that waits may exceed it. */
 static inline void sctp_recv_set_limit(struct sctp_recv *r, uint32_t limit)

@@ -15,15 +15,16 @@ enum {
 
 static_assert(WORDS * 64 > SCTP_MAP_WINDOW + 64, "bits of the window fall into different words");
 
-void sctp_tsn_map_init(struct sctp_tsn_map *m, struct sctp_pool *pool, uint32_t initial_tsn)
+void sctp_tsn_map_init(struct sctp_tsn_map *m, const struct sctp_account *account,
+		       uint32_t initial_tsn)
 {
 	*m = (struct sctp_tsn_map){
-		.cum = initial_tsn - 1, .highest = initial_tsn - 1, .pool = pool};
+		.cum = initial_tsn - 1, .highest = initial_tsn - 1, .account = account};
 }
 
 static void free_bits(struct sctp_tsn_map *m)
 {
-	sctp_pool_put(m->pool, m->bits);
+	sctp_pool_put(m->account, m->bits);
 	m->bits = NULL;
 }
 
@@ -63,7 +64,7 @@ enum sctp_tsn_class sctp_tsn_map_check_gap(struct sctp_tsn_map *m, uint32_t tsn)
 	if (tsn - m->cum > SCTP_MAP_WINDOW)
 		return SCTP_TSN_BEYOND;
 	if (!m->bits)
-		m->bits = sctp_pool_get(m->pool);
+		m->bits = sctp_pool_get(m->account);
 	return m->bits ? SCTP_TSN_NEW : SCTP_TSN_BEYOND;
 }
 

@@ -23,7 +23,7 @@ struct sctp_tsn_map {
 	uint32_t highest; /* highest TSN that arrived; == cum: no gap */
 	uint64_t *bits; /* a block; bit i % 131072 is TSN i, valid between cum and highest; NULL: no
 			   gap */
-	struct sctp_pool *pool;
+	const struct sctp_account *account;
 	unsigned ndups;
 	uint32_t dup[SCTP_MAP_DUPS];
 };
@@ -35,7 +35,8 @@ enum sctp_tsn_class {
 };
 
 /* initial_tsn: the first that the peer uses. Does not allocate. */
-void sctp_tsn_map_init(struct sctp_tsn_map *m, struct sctp_pool *pool, uint32_t initial_tsn);
+void sctp_tsn_map_init(struct sctp_tsn_map *m, const struct sctp_account *account,
+		       uint32_t initial_tsn);
 /* Gives the bitmap back. */
 void sctp_tsn_map_deinit(struct sctp_tsn_map *m);
 

@@ -22,59 +22,59 @@ static struct sctp_tx **page_of(struct sctp_queue *q, uint32_t tsn)
 	return &q->page[tsn / SCTP_TX_PAGE % SCTP_TX_PAGES];
 }
 
-static void release_page(struct sctp_queue *q, struct sctp_pool *pool, uint32_t tsn)
+static void release_page(struct sctp_queue *q, const struct sctp_account *account, uint32_t tsn)
 {
 	struct sctp_tx **page = page_of(q, tsn);
 
-	sctp_pool_put(pool, *page);
+	sctp_pool_put(account, *page);
 	*page = NULL;
 }
 
-static void release_blocks(struct sctp_queue *q, struct sctp_pool *pool,
+static void release_blocks(struct sctp_queue *q, const struct sctp_account *account,
 			   const struct sctp_tx_block *until)
 {
 	while (q->head && q->head != until) {
 		struct sctp_tx_block *b = q->head;
 
 		q->head = b->next;
-		sctp_pool_put(pool, b);
+		sctp_pool_put(account, b);
 	}
 	if (!q->head)
 		q->tail = NULL;
 }
 
-void sctp_queue_free(struct sctp_queue *q, struct sctp_pool *pool, uint32_t old)
+void sctp_queue_free(struct sctp_queue *q, const struct sctp_account *account, uint32_t old)
 {
 	for (uint32_t page = (old + 1) / SCTP_TX_PAGE; page != (q->cum + 1) / SCTP_TX_PAGE;
 	     page = (page + 1) % (UINT32_MAX / SCTP_TX_PAGE + 1))
-		release_page(q, pool, page * SCTP_TX_PAGE);
+		release_page(q, account, page * SCTP_TX_PAGE);
 	if (!sctp_queue_empty(q)) {
-		release_blocks(q, pool, sctp_queue_at(q, q->cum + 1)->block);
+		release_blocks(q, account, sctp_queue_at(q, q->cum + 1)->block);
 		return;
 	}
-	release_page(q, pool, q->cum + 1);
-	release_blocks(q, pool, NULL);
-	sctp_pool_put(pool, q->gap);
+	release_page(q, account, q->cum + 1);
+	release_blocks(q, account, NULL);
+	sctp_pool_put(account, q->gap);
 	q->gap = NULL;
 	q->ngaps = 0;
 }
 
-void sctp_queue_deinit(struct sctp_queue *q, struct sctp_pool *pool)
+void sctp_queue_deinit(struct sctp_queue *q, const struct sctp_account *account)
 {
 	for (unsigned i = 0; i < SCTP_TX_PAGES; i++) {
-		sctp_pool_put(pool, q->page[i]);
+		sctp_pool_put(account, q->page[i]);
 		q->page[i] = NULL;
 	}
-	release_blocks(q, pool, NULL);
-	sctp_pool_put(pool, q->gap);
+	release_blocks(q, account, NULL);
+	sctp_pool_put(account, q->gap);
 	memset(q, 0, sizeof(*q));
 }
 
 /* Adds a block to the end of the chain; the tail is the block in use, and may have others after it.
  */
-static bool add_block(struct sctp_queue *q, struct sctp_pool *pool)
+static bool add_block(struct sctp_queue *q, const struct sctp_account *account)
 {
-	struct sctp_tx_block *b = sctp_pool_get(pool), *last = q->tail;
+	struct sctp_tx_block *b = sctp_pool_get(account), *last = q->tail;
 
 	if (!b)
 		return false;
@@ -142,28 +142,28 @@ static void add_headroom(struct sctp_queue *q)
 }
 
 /* Room for a record and for len bytes. Blocks that were added stay for the next attempt. */
-static bool reserve_blocks(struct sctp_queue *q, struct sctp_pool *pool, uint32_t len)
+static bool reserve_blocks(struct sctp_queue *q, const struct sctp_account *account, uint32_t len)
 {
 	struct sctp_tx **page = page_of(q, q->next_tsn);
 	uint32_t have = 0;
 
-	if (!*page && !(*page = sctp_pool_get(pool)))
+	if (!*page && !(*page = sctp_pool_get(account)))
 		return false;
 	for (struct sctp_tx_block *b = q->tail; b && have < len; b = b->next)
 		have += DATA - b->used;
 	for (; have < len; have += DATA)
-		if (!add_block(q, pool))
+		if (!add_block(q, account))
 			return false;
 	if (q->tail->used == DATA)
 		q->tail = q->tail->next;
 	return true;
 }
 
-bool sctp_queue_reserve(struct sctp_queue *q, struct sctp_pool *pool, size_t len)
+bool sctp_queue_reserve(struct sctp_queue *q, const struct sctp_account *account, size_t len)
 {
 	uint32_t wire = (SCTP_DATA_HEAD + (uint32_t)len + 3) & ~3u;
 
-	return reserve_blocks(q, pool, (wants_headroom(len) ? 2 * BEGIN : 0) + wire);
+	return reserve_blocks(q, account, (wants_headroom(len) ? 2 * BEGIN : 0) + wire);
 }
 
 /* The record of the next chunk, where the tail ends now. */
@@ -223,19 +223,19 @@ void sctp_queue_advance(struct sctp_queue *q)
 	q->bytes -= sctp_tx_wire(sctp_queue_at(q, ++q->cum));
 }
 
-void sctp_queue_keep_gaps(struct sctp_queue *q, struct sctp_pool *pool,
+void sctp_queue_keep_gaps(struct sctp_queue *q, const struct sctp_account *account,
 			  const struct sctp_range *gap, unsigned n, bool all)
 {
 	q->cut = n && !all;
 	if (q->cut)
 		q->cut_after = gap[n - 1].last;
 	if (n && !q->gap)
-		q->gap = sctp_pool_get(pool);
+		q->gap = sctp_pool_get(account);
 	q->ngaps = q->gap ? n : 0;
 	if (q->ngaps)
 		memcpy(q->gap, gap, n * sizeof(*gap));
 	else if (q->gap) {
-		sctp_pool_put(pool, q->gap);
+		sctp_pool_put(account, q->gap);
 		q->gap = NULL;
 	}
 }

@@ -124,11 +124,11 @@ static inline bool sctp_queue_unknown(const struct sctp_queue *q, uint32_t tsn)
 /* An empty queue. Does not allocate. */
 void sctp_queue_init(struct sctp_queue *q, uint32_t initial_tsn);
 /* Gives all memory back; the queue is all zero then. */
-void sctp_queue_deinit(struct sctp_queue *q, struct sctp_pool *pool);
+void sctp_queue_deinit(struct sctp_queue *q, const struct sctp_account *account);
 
 /* Reserves memory for a message of len bytes, at least 1. False without memory: the part that was
  * reserved stays for the next attempt. */
-bool sctp_queue_reserve(struct sctp_queue *q, struct sctp_pool *pool, size_t len);
+bool sctp_queue_reserve(struct sctp_queue *q, const struct sctp_account *account, size_t len);
 /* Queues the message for which memory was reserved as one chunk. flags: SCTP_DATA_I or 0.
  * packet: bytes of chunks that a packet takes. */
 void sctp_queue_put(struct sctp_queue *q, uint32_t packet, uint8_t flags, uint16_t sid,
@@ -139,10 +139,10 @@ void sctp_queue_sent(struct sctp_queue *q);
  * sctp_queue_free(). */
 void sctp_queue_advance(struct sctp_queue *q);
 /* Frees acknowledged chunks. old: cum when this function was called last. */
-void sctp_queue_free(struct sctp_queue *q, struct sctp_pool *pool, uint32_t old);
+void sctp_queue_free(struct sctp_queue *q, const struct sctp_account *account, uint32_t old);
 /* Keeps the gap blocks of a SACK, at most SCTP_BLOCK bytes. Without memory it keeps none. all:
  * there are no others, which had no room in it. */
-void sctp_queue_keep_gaps(struct sctp_queue *q, struct sctp_pool *pool,
+void sctp_queue_keep_gaps(struct sctp_queue *q, const struct sctp_account *account,
 			  const struct sctp_range *gap, unsigned n, bool all);
 /* T3 expired: unknown chunks count as lost. */
 void sctp_queue_timed_out(struct sctp_queue *q);

@@ -128,7 +128,7 @@ static struct sctp_path *make_association(struct sctp *s, const struct sctp_cook
 	struct sctp_assoc *a = NULL;
 
 	if (sctp_may_accept(s, &k->from.peer))
-		a = sctp_assoc_new(s, k->naddrs);
+		a = sctp_assoc_new(s, &k->from.peer, k->naddrs);
 	if (!a) {
 		s->st.refused_handshakes++;
 		return NULL;

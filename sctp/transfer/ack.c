@@ -160,7 +160,7 @@ static void compare_gaps(struct ack *k, const struct sctp_range *gap, unsigned n
 		if (!sctp_tsn_before(r.last, r.first))
 			each_new(k, r, gap, n, &at, renege_chunk);
 	}
-	sctp_queue_keep_gaps(q, &k->a->s->pool, gap, n, all);
+	sctp_queue_keep_gaps(q, &k->a->origin.account, gap, n, all);
 }
 
 /* ---- consequences ---- */
@@ -305,7 +305,7 @@ static void finish_ack(struct ack *k)
 	}
 	if (a->tx.cum != old) {
 		sctp_stall_progress(a);
-		sctp_queue_free(&a->tx, &a->s->pool, old);
+		sctp_queue_free(&a->tx, &a->origin.account, old);
 		notify_user(a);
 	}
 	sctp_assoc_touch(a);

@@ -121,7 +121,7 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 		a->write.more = has_buffer(a, (uint32_t)len + SCTP_DATA_HEAD);
 		return write_later(a, false);
 	}
-	if (!sctp_queue_reserve(q, &a->s->pool, len))
+	if (!sctp_queue_reserve(q, &a->origin.account, len))
 		return write_later(a, true);
 	sctp_sampling_check(a);
 	a->write.more = false;

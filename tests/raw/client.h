@@ -63,7 +63,7 @@ struct ddp_wc client_wc(struct ddp_cq *cq);
 /* The next receive completes in order: that many bytes. */
 struct ddp_wc client_received(struct client_end *e, uint64_t wr_id, uint32_t len);
 
-/* Nothing has completed. */
+/* No request has completed. */
 void client_idle(struct ddp_cq *cq);
 
 /* All receives that are left are flushed, once each. */

@@ -56,7 +56,7 @@ void link_pause(struct link *l, bool paused);
 /* The daemon has acknowledged all that was sent so far. */
 void link_wait_acked(struct link *l);
 
-/* Nothing is left of any stream. */
+/* No stream has a message left. */
 void link_nothing_left(const struct link *l);
 
 /* Ends the association, in order or not. */

@@ -123,7 +123,7 @@ void invariant_timers_input(struct invariant *v, struct invariant_seen *e)
 
 /* ---- time passed ---- */
 
-/* Nothing is in flight, or one chunk that tests it. */
+/* No chunk is in flight, or one that tests it. */
 static bool waits_for_window(const struct invariant_seen *e, unsigned i)
 {
 	return e->rwnd < SCTP_PMTU_BASE &&

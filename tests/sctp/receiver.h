@@ -14,6 +14,7 @@ enum { LIMIT = 1 << 20, STREAMS = 16, B = 1, E = 2, U = 4 };
 
 static struct memory memory;
 static struct sctp_pool pool;
+static const struct sctp_account account = {&pool, NULL};
 static struct sctp_recv recv_state;
 static struct sctp_tsn_map map;
 static unsigned dropped;
@@ -23,8 +24,8 @@ static inline void start_limited(uint32_t initial_tsn, uint32_t limit)
 	struct sctp_mem mem = memory_of(&memory);
 
 	sctp_pool_init(&pool, &mem, UINT64_MAX);
-	sctp_tsn_map_init(&map, &pool, initial_tsn);
-	sctp_recv_init(&recv_state, &pool, limit, STREAMS);
+	sctp_tsn_map_init(&map, &account, initial_tsn);
+	sctp_recv_init(&recv_state, &account, limit, STREAMS);
 	dropped = 0;
 }
 

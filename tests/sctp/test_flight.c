@@ -17,6 +17,7 @@ enum {
 
 static struct memory memory;
 static struct sctp_pool pool;
+static const struct sctp_account account = {&pool, NULL};
 static struct sctp_queue queue;
 static struct sctp_flight flight;
 static struct sctp_path_flight part[PATHS];
@@ -91,7 +92,7 @@ static void put(uint32_t most)
 
 	if (next - cum > most)
 		return;
-	cr_assert(sctp_queue_reserve(&queue, &pool, len));
+	cr_assert(sctp_queue_reserve(&queue, &account, len));
 	sctp_queue_put(&queue, 1200, 0, 0, 0, &span, 1, len);
 	chunk[next % RING].state = SCTP_TX_QUEUED;
 	chunk[next % RING].payload = len;
@@ -148,7 +149,7 @@ static void advance(void)
 		bytes -= wire(cum);
 	}
 	if (cum != old)
-		sctp_queue_free(&queue, &pool, old);
+		sctp_queue_free(&queue, &account, old);
 }
 
 static void renege(void)
@@ -345,7 +346,7 @@ static void begin(uint64_t number, uint32_t tsn)
 
 static void end(void)
 {
-	sctp_queue_deinit(&queue, &pool);
+	sctp_queue_deinit(&queue, &account);
 	sctp_flight_clear(&flight);
 	cr_assert(flight.out.n == 0 && flight.lost.n == 0 && flight.payload == 0);
 	cr_assert_eq(pool.used, 0);

@@ -17,8 +17,8 @@ static uint8_t pkt[2048];
 static void setup(void)
 {
 	const struct network_limits limits = {
-		.most = {[NETWORK_ASSOCS] = NETWORK_NO_LIMIT},
-		.all = {[NETWORK_ASSOCS] = MAX_ASSOCS / 2},
+		.most = {[NETWORK_ASSOCS] = NETWORK_NO_LIMIT, [NETWORK_MEMORY] = NETWORK_NO_LIMIT},
+		.all = {[NETWORK_ASSOCS] = MAX_ASSOCS / 2, [NETWORK_MEMORY] = NETWORK_NO_LIMIT},
 	};
 	struct sctp_config c = peer_config(&p, 1);
 

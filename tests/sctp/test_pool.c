@@ -10,6 +10,7 @@ enum { MANY = 200 };
 
 static struct memory memory;
 static struct sctp_pool pool;
+static const struct sctp_account account = {&pool, NULL};
 
 static void setup(uint64_t limit)
 {
@@ -21,7 +22,7 @@ static void setup(uint64_t limit)
 static void get_all(uint8_t **block, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		block[i] = sctp_pool_get(&pool);
+		block[i] = sctp_pool_get(&account);
 		cr_assert_not_null(block[i]);
 		memset(block[i], (int)i, SCTP_BLOCK);
 	}
@@ -30,7 +31,7 @@ static void get_all(uint8_t **block, unsigned n)
 static void put_all(uint8_t **block, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		sctp_pool_put(&pool, block[i]);
+		sctp_pool_put(&account, block[i]);
 }
 
 Test(sctp_pool, nothing_is_allocated_before_the_first_block)
@@ -91,22 +92,22 @@ Test(sctp_pool, limit_bounds_blocks_and_tables)
 	void *a, *b, *table;
 
 	setup(2 * SCTP_BLOCK);
-	a = sctp_pool_get(&pool);
-	b = sctp_pool_get(&pool);
+	a = sctp_pool_get(&account);
+	b = sctp_pool_get(&account);
 	cr_assert_not_null(b);
-	cr_assert_null(sctp_pool_get(&pool));
-	cr_assert_null(sctp_pool_table(&pool, 1));
-	sctp_pool_put(&pool, a);
-	table = sctp_pool_table(&pool, 1);
+	cr_assert_null(sctp_pool_get(&account));
+	cr_assert_null(sctp_pool_table(&account, 1));
+	sctp_pool_put(&account, a);
+	table = sctp_pool_table(&account, 1);
 	cr_assert_not_null(table);
-	cr_assert_null(sctp_pool_get(&pool));
-	sctp_pool_table_free(&pool, table, 1);
-	a = sctp_pool_get(&pool);
+	cr_assert_null(sctp_pool_get(&account));
+	sctp_pool_table_free(&account, table, 1);
+	a = sctp_pool_get(&account);
 	cr_assert_not_null(a);
-	sctp_pool_put(&pool, a);
-	sctp_pool_put(&pool, b);
-	sctp_pool_put(&pool, NULL);
-	sctp_pool_table_free(&pool, NULL, 1);
+	sctp_pool_put(&account, a);
+	sctp_pool_put(&account, b);
+	sctp_pool_put(&account, NULL);
+	sctp_pool_table_free(&account, NULL, 1);
 	sctp_pool_deinit(&pool);
 	cr_assert_eq(memory.bytes, 0);
 }
@@ -116,11 +117,11 @@ Test(sctp_pool, tables_are_zero)
 	uint8_t *table;
 
 	setup(UINT64_MAX);
-	table = sctp_pool_table(&pool, 1000);
+	table = sctp_pool_table(&account, 1000);
 	for (unsigned i = 0; i < 1000; i++)
 		cr_assert_eq(table[i], 0);
 	cr_assert_eq(pool.used, 1000);
-	sctp_pool_table_free(&pool, table, 1000);
+	sctp_pool_table_free(&account, table, 1000);
 	cr_assert_eq(memory.bytes, 0);
 }
 
@@ -147,7 +148,7 @@ Test(sctp_pool, survives_failures_of_the_allocator)
 		setup(UINT64_MAX);
 		failed += !sctp_pool_scratch(&pool);
 		for (unsigned i = 0; i < 5 * SCTP_SLAB_BLOCKS; i++) {
-			block[i] = sctp_pool_get(&pool);
+			block[i] = sctp_pool_get(&account);
 			failed += !block[i];
 		}
 		cr_assert_eq(failed, 1, "call %u", (unsigned)n);
@@ -169,10 +170,10 @@ Test(sctp_pool, random_order_of_use)
 		if (block[i]) {
 			cr_assert_eq(block[i][0], i);
 			cr_assert_eq(block[i][SCTP_BLOCK - 1], i);
-			sctp_pool_put(&pool, block[i]);
+			sctp_pool_put(&account, block[i]);
 			block[i] = NULL;
 		} else {
-			block[i] = sctp_pool_get(&pool);
+			block[i] = sctp_pool_get(&account);
 			block[i][0] = block[i][SCTP_BLOCK - 1] = (uint8_t)i;
 		}
 	}
@@ -180,4 +181,33 @@ Test(sctp_pool, random_order_of_use)
 	cr_assert_eq(pool.used, 0);
 	sctp_pool_deinit(&pool);
 	cr_assert_eq(memory.bytes, 0);
+}
+
+/* The network of a peer has a share of the pool, and others find the rest. */
+Test(sctp_pool, a_network_has_its_share)
+{
+	const struct network_limits limits = {.most = {[NETWORK_MEMORY] = NETWORK_NO_LIMIT},
+					      .all = {[NETWORK_MEMORY] = 16 * SCTP_BLOCK}};
+	static const uint8_t ip[2][16] = {{0x20, 1}, {0x20, 2}};
+	struct sctp_account greedy = {&pool, NULL}, other = {&pool, NULL};
+	struct network_table t;
+	void *block[16];
+	unsigned n = 0;
+
+	setup(UINT64_MAX);
+	network_table_init(&t, 1, &limits);
+	greedy.network = network_hold(&t, ip[0]);
+	other.network = network_hold(&t, ip[1]);
+	while ((block[n] = sctp_pool_get(&greedy)))
+		n++;
+	cr_assert_eq(n, 12);
+	cr_assert_null(sctp_pool_table(&greedy, 1));
+	block[12] = sctp_pool_get(&other);
+	cr_assert_not_null(block[12]);
+	while (n--)
+		sctp_pool_put(&greedy, block[n]);
+	sctp_pool_put(&other, block[12]);
+	cr_assert_eq(t.used[NETWORK_MEMORY], 0);
+	network_table_deinit(&t);
+	sctp_pool_deinit(&pool);
 }

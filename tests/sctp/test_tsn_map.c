@@ -9,6 +9,7 @@
 
 static struct memory memory;
 static struct sctp_pool pool;
+static const struct sctp_account account = {&pool, NULL};
 static struct sctp_tsn_map map;
 static uint8_t sack[65536];
 static uint32_t sack_len;
@@ -18,7 +19,7 @@ static void start(uint32_t initial_tsn)
 	struct sctp_mem mem = memory_of(&memory);
 
 	sctp_pool_init(&pool, &mem, UINT64_MAX);
-	sctp_tsn_map_init(&map, &pool, initial_tsn);
+	sctp_tsn_map_init(&map, &account, initial_tsn);
 }
 
 static void finish(void)

@@ -421,7 +421,7 @@ struct world {
 	struct plan plan;
 	struct sim_world *net;
 	bool sctp; /* the transport is the real one: stack.h */
-	struct network *network;
+	struct sim_network *network;
 	struct simclock *clock;
 	unsigned nnodes;
 	struct node node[NODES_MAX];

@@ -38,7 +38,7 @@ struct udp {
 	struct udp_stats stats;
 };
 
-static struct network *net;
+static struct sim_network *net;
 static unsigned opening; /* the host that opens sockets */
 static struct udp *sockets[NETWORK_HOSTS][NETWORK_SUBNETS];
 
@@ -68,8 +68,8 @@ static void *get(size_t len)
 
 /* ---- the network ---- */
 
-struct network *network_new(struct simclock *k, const struct network_faults *f, unsigned subnets,
-			    bool v6)
+struct sim_network *network_new(struct simclock *k, const struct network_faults *f,
+				unsigned subnets, bool v6)
 {
 	net = get(sizeof(*net));
 	net->clock = k;
@@ -92,7 +92,7 @@ static void drop_all(struct list *packets)
 		free(list_entry(it, struct packet, link));
 }
 
-struct network *network_free(struct network *n)
+struct sim_network *network_free(struct sim_network *n)
 {
 	if (n)
 		drop_all(&n->flying);
@@ -101,7 +101,7 @@ struct network *network_free(struct network *n)
 	return NULL;
 }
 
-struct sockaddr_storage network_addr(const struct network *n, unsigned host, unsigned subnet)
+struct sockaddr_storage network_addr(const struct sim_network *n, unsigned host, unsigned subnet)
 {
 	struct sctp_addr a =
 		sctp_addr_v4((const uint8_t[]){10, 0, (uint8_t)subnet, (uint8_t)(host + 1)});
@@ -114,20 +114,20 @@ struct sockaddr_storage network_addr(const struct network *n, unsigned host, uns
 	return ret;
 }
 
-void network_open(struct network *n, unsigned host)
+void network_open(struct sim_network *n, unsigned host)
 {
 	(void)n;
 	opening = host;
 }
 
-uint64_t network_time(struct network *n, unsigned host)
+uint64_t network_time(struct sim_network *n, unsigned host)
 {
 	uint64_t t = now() + n->host[host].offset_us;
 
 	return chance(n->faults.clock) ? t - below(START_US / 10) : t;
 }
 
-void network_watch(struct network *n, unsigned host)
+void network_watch(struct sim_network *n, unsigned host)
 {
 	n->nbefore = judge_before(&n->host[host].judge, n->before);
 	if (n->host[host].watch)
@@ -175,7 +175,7 @@ static bool is_heartbeat(const struct packet *p)
 	return !p->icmp && (type == SCTP_HEARTBEAT || type == SCTP_HEARTBEAT_ACK);
 }
 
-unsigned network_heartbeats(const struct network *n)
+unsigned network_heartbeats(const struct sim_network *n)
 {
 	unsigned sum = 0;
 

@@ -44,7 +44,7 @@ struct network_host {
 	uint64_t free_us;   /* its link is idle then */
 };
 
-struct network {
+struct sim_network {
 	struct simclock *clock;
 	struct network_faults faults;
 	unsigned subnets;
@@ -58,26 +58,26 @@ struct network {
 };
 
 /* Makes the network; k and *f are kept or copied. */
-struct network *network_new(struct simclock *k, const struct network_faults *f, unsigned subnets,
-			    bool v6);
+struct sim_network *network_new(struct simclock *k, const struct network_faults *f,
+				unsigned subnets, bool v6);
 /* The sockets are closed. NULL is fine. */
-struct network *network_free(struct network *n);
+struct sim_network *network_free(struct sim_network *n);
 
 /* The address of a host in a subnet. */
-struct sockaddr_storage network_addr(const struct network *n, unsigned host, unsigned subnet);
+struct sockaddr_storage network_addr(const struct sim_network *n, unsigned host, unsigned subnet);
 
 /* The next sockets that are opened are this host's. */
-void network_open(struct network *n, unsigned host);
+void network_open(struct sim_network *n, unsigned host);
 
 /* The clock of the host as its programs read it, in microseconds. */
-uint64_t network_time(struct network *n, unsigned host);
+uint64_t network_time(struct sim_network *n, unsigned host);
 
 /* Packets on their way that an idle association sends as well. */
-unsigned network_heartbeats(const struct network *n);
+unsigned network_heartbeats(const struct sim_network *n);
 
 /* Called before a host's sctp_run() and sctp_output(): what these do is compared with the state
  * now.
  */
-void network_watch(struct network *n, unsigned host);
+void network_watch(struct sim_network *n, unsigned host);
 
 #endif

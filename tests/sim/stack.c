@@ -15,7 +15,7 @@ enum {
 
 struct stack {
 	struct simnode n; /* `listeners` is not used */
-	struct network *net;
+	struct sim_network *net;
 	unsigned host;
 	struct stack_config cfg;
 	struct judge judge;
@@ -540,7 +540,7 @@ static const struct llp_ops ops = {
 	.conn_free = stack_conn_free,
 };
 
-struct stack *stack_open(struct sim_world *w, struct network *net, unsigned host,
+struct stack *stack_open(struct sim_world *w, struct sim_network *net, unsigned host,
 			 const struct stack_config *cfg, const struct llp_events *ev,
 			 const struct judge *judge, struct llp **ret)
 {

@@ -22,7 +22,7 @@ struct stack_config {
 
 /* Adds a node, whose host in the network has that number; connects go to the host of number n by
  * the address 0.0.0.n + 1. */
-struct stack *stack_open(struct sim_world *w, struct network *net, unsigned host,
+struct stack *stack_open(struct sim_world *w, struct sim_network *net, unsigned host,
 			 const struct stack_config *cfg, const struct llp_events *ev,
 			 const struct judge *judge, struct llp **ret);
 
