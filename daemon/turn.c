@@ -66,12 +66,16 @@ static bool turn_run(void *user, uint64_t now_ms)
 	any |= send_segments(w);
 	llp_flush(w->net);
 
-	/* 5. Completions and events to the clients; clients at fault are ended. */
+	/* 5. Completions and events to the clients. */
 	any |= notice_write(w);
 	any |= cq_ring_bells(w);
 	any |= agent_ring_bells(w);
 	any |= srq_queue_low_events(w);
 	any |= async_ring_bells(w);
+
+	/* 6. Requests, after the bells, so that no program waits longer for one. Clients at fault
+	 * are ended. */
+	any |= attach_take_records(w, any);
 	any |= attach_end_faulty(w);
 	block_pool_check(&w->pool, &w->timers, w->now_ms);
 	return any;
@@ -95,7 +99,7 @@ static bool about_to_sleep(void *user)
 {
 	struct worker *w = user;
 
-	return bells_sleep(w) && !sending_is_due(w);
+	return bells_sleep(w) && !sending_is_due(w) && !drr_has_work(&w->requests);
 }
 
 static void awake(void *user)

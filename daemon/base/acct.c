@@ -37,7 +37,7 @@ struct acct_user {
 	uint64_t charges; /* that point here, including those of 0 */
 	uint64_t used[ACCT_KINDS], refused[ACCT_KINDS];
 	struct acct_traffic carried; /* by queue pairs that are gone */
-	struct drr turn;
+	struct drr turn[ACCT_TREES];
 };
 
 /* A uid is counted up to its limit: others do not lose by objects that it keeps beyond a lower one.
@@ -172,7 +172,8 @@ static struct acct_user *find_or_add(struct acct *a, uid_t uid)
 			return NULL;
 		u->uid = uid;
 		u->acct = a;
-		drr_init(&u->turn, NULL);
+		for (enum acct_tree t = 0; t < ACCT_TREES; t++)
+			drr_init(&u->turn[t], NULL);
 	}
 	list_add_tail(&a->users, &u->link);
 	return u;
@@ -298,10 +299,10 @@ void acct_release(struct acct_charge *c)
 	*c = (struct acct_charge){0};
 }
 
-struct drr *acct_turn(const struct acct_charge *c, struct drr *root)
+struct drr *acct_turn(const struct acct_charge *c, enum acct_tree tree, struct drr *root)
 {
-	c->user->turn.parent = root;
-	return &c->user->turn;
+	c->user->turn[tree].parent = root;
+	return &c->user->turn[tree];
 }
 
 void acct_add_traffic(const struct acct_charge *c, struct acct_traffic carried)

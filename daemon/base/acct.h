@@ -122,9 +122,15 @@ uint64_t acct_limit(const struct acct *a, uid_t uid, enum acct_kind kind);
 /* How often it was refused more of that, while it had anything. */
 uint64_t acct_refused(const struct acct *a, uid_t uid, enum acct_kind kind);
 
-/* Whose turn the uid of the charge has: its node in the tree of users below root. It lives as long
- * as the charge. */
-struct drr *acct_turn(const struct acct_charge *c, struct drr *root);
+/* Trees of users who take turns. */
+enum acct_tree {
+	ACCT_SENDS,
+	ACCT_REQUESTS,
+	ACCT_TREES,
+};
+
+/* The node of the charge's uid in that tree, below root. It lives as long as the charge. */
+struct drr *acct_turn(const struct acct_charge *c, enum acct_tree tree, struct drr *root);
 
 /* A queue pair ends: adds its traffic to the sum of the charge's uid. */
 void acct_add_traffic(const struct acct_charge *c, struct acct_traffic carried);

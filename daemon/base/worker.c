@@ -39,6 +39,7 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	list_init(&w->served);
 	drr_init(&w->users, NULL);
 	drr_init(&w->others, &w->users);
+	drr_init(&w->requests, NULL);
 	list_init(&w->dirty_cqs);
 	list_init(&w->notice_cqs);
 	list_init(&w->low_srqs);

@@ -65,6 +65,7 @@ struct worker {
 	struct list served;                  /* those that sent in this turn */
 	struct drr users;                    /* whose turn to send it is: uids, clients, shares */
 	struct drr others;                   /* of these users: messages of no client */
+	struct drr requests;                 /* whose record is read next: uids, clients */
 	const struct list *user;             /* of these, who was served last ... */
 	bool alone;                          /* ... and nobody else was */
 	struct list dirty_cqs;               /* completion queues with new entries in this turn */

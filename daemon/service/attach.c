@@ -30,7 +30,10 @@
 #include "ipc/conn.h"
 
 enum {
-	RECORDS_PER_WAKE = 16, /* of one client, before other clients are served */
+	/* Records of a turn: users take turns, and so do their clients. */
+	RECORDS_BUSY = 8, /* while there is other work */
+	RECORDS_IDLE = 64,
+	POSTED_COST = 8, /* records that count for one before which posted work was sent */
 };
 
 /* ---- the end ---- */
@@ -114,6 +117,7 @@ static void assert_free(const struct client *c)
 	list_assert_out(&c->bells.posted);
 	list_assert_out(&c->handles.scopes);
 	drr_assert_out(&c->turn);
+	drr_assert_out(&c->io.turn);
 	assert(!c->io.watch && !c->bells.watch && !c->show && !c->regions.mappings);
 	assert(!c->io.replies.loop && !c->io.events.loop);
 }
@@ -175,37 +179,60 @@ static void drained(void *user)
 		event_loop_watch_set(c->io.watch, EVENT_LOOP_READ);
 }
 
+/* It has its turn in turn_run(). */
 static void readable(void *user, unsigned what)
 {
 	struct client *c = user;
+
+	(void)what;
+	drr_add(&c->io.turn);
+}
+
+/* Reads one record. Returns its cost; 0: there is none, or none is read for now. */
+static uint32_t read_record(struct client *c)
+{
 	_Alignas(8) unsigned char rec[MSG_MAX];
 	int fds[MSG_MAX_FDS];
 	unsigned nfds = 0;
 	size_t len = 0;
+	int r = list_linked(&c->fault.link)
+			? CONN_E_AGAIN
+			: conn_recv(c->io.fd, rec, sizeof(rec), &len, fds, &nfds);
 
-	(void)what;
-	for (int i = 0; i < RECORDS_PER_WAKE && !list_linked(&c->fault.link); i++) {
-		int r = conn_recv(c->io.fd, rec, sizeof(rec), &len, fds, &nfds);
-
-		if (r == CONN_E_AGAIN)
-			return;
-		if (r == CONN_E_OK) {
-			bool took = record_handle(c, rec, len, fds, nfds);
-
-			if (pause_reading(c) || took)
-				return;
-		} else if (r == CONN_E_NO_FDS) {
-			record_without_fds(c, rec, len);
-			if (pause_reading(c))
-				return;
-		} else if (r == CONN_E_TRUNCATED) {
-			client_fault(c, "a record of more than %d bytes or %d descriptors", MSG_MAX,
-				     MSG_MAX_FDS);
-		} else {
-			posted_take(c);
-			client_fault(c, "%s", ""); /* gone: it cannot read a reason */
-		}
+	if (r == CONN_E_AGAIN)
+		return 0;
+	if (r == CONN_E_OK)
+		return record_handle(c, rec, len, fds, nfds) ? POSTED_COST : 1;
+	if (r == CONN_E_NO_FDS) {
+		record_without_fds(c, rec, len);
+		return 1;
 	}
+	if (r == CONN_E_TRUNCATED) {
+		client_fault(c, "a record of more than %d bytes or %d descriptors", MSG_MAX,
+			     MSG_MAX_FDS);
+		return 0;
+	}
+	posted_take(c);
+	client_fault(c, "%s", ""); /* gone: it cannot read a reason */
+	return 0;
+}
+
+bool attach_take_records(struct worker *w, bool busy)
+{
+	int64_t budget = busy ? RECORDS_BUSY : RECORDS_IDLE;
+	bool any = false;
+	struct drr *leaf;
+
+	for (; budget > 0 && (leaf = drr_next(&w->requests)); any = true) {
+		struct client *c = list_entry(leaf, struct client, io.turn);
+		uint32_t cost = read_record(c);
+
+		budget -= cost ? cost : 1;
+		drr_charge(leaf, cost ? cost : 1);
+		if (cost == 0 || pause_reading(c))
+			drr_del(leaf);
+	}
+	return any;
 }
 
 static int credentials(struct client *c)
@@ -267,7 +294,8 @@ static int attach(struct client *c)
 	}
 	if (r < 0)
 		return r;
-	drr_init(&c->turn, acct_turn(&c->charge, &c->worker->users));
+	drr_init(&c->turn, acct_turn(&c->charge, ACCT_SENDS, &c->worker->users));
+	drr_init(&c->io.turn, acct_turn(&c->charge, ACCT_REQUESTS, &c->worker->requests));
 	if (idtab_add(&d->clients, c, &c->handle))
 		return -ENOMEM;
 	outq_init(&c->io.replies, c->worker->loop, c->io.fd, CLIENT_REPLIES_MAX,
@@ -299,6 +327,7 @@ int attach_client(struct worker *w, int fd)
 	list_init(&c->handles.scopes);
 	list_init(&c->watching.watcher.link);
 	drr_init(&c->turn, NULL);
+	drr_init(&c->io.turn, NULL);
 	async_channel_init(&c->async);
 	slab_init(&c->rings.slabs, RINGS_NAME, RINGS_SLAB_BYTES);
 	client_allow(c);

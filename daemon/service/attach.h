@@ -13,6 +13,10 @@ struct worker;
  * a client beyond the limit gets the reason and -EDQUOT is returned. */
 int attach_client(struct worker *w, int fd);
 
+/* Takes records that clients have sent: few if busy. True if there was any. Users take turns, and
+ * so do the clients of each. */
+bool attach_take_records(struct worker *w, bool busy);
+
 /* Ends the client and all it owns: sessions with Terminate, registrations, queues. */
 void attach_free(struct client *c);
 

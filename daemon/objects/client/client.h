@@ -36,6 +36,7 @@ struct client_io {
 	int fd;       /* records and replies */
 	int event_fd; /* events */
 	struct event_loop_watch *watch;
+	struct drr turn; /* of its user, while its socket may have records */
 	struct outq replies, events;
 	uint32_t events_max;    /* limits.events when it said hello */
 	struct acct_charge fds; /* CLIENT_FDS */
