@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "proto/ddp/ssn.h"
 #include "tests/lib/early_memory.h"
 #include "tests/lib/names.h"
 #include "tests/sim/world.h"
@@ -225,7 +226,8 @@ static void set_up(struct end *e, bool opener)
 	r.base = e->base;
 	stag_add(e->stags, &r);
 	ep.stags = e->stags;
-	e->pool = test_blocks_new(rdmap_blocks(&ep) + assoc_blocks(&cfg));
+	e->pool = test_blocks_new(rdmap_blocks(&ep) + assoc_blocks(&cfg) +
+				  ssn_store_blocks(cfg.records_max));
 	cfg.pool = ep.pool = &e->pool->blocks;
 	blocks_reserve(ep.pool, rdmap_blocks(&ep) + assoc_blocks(&cfg));
 	e->ep = rdmap_init(alloc_zeroed(rdmap_size(&ep)), &ep, &ops, e);

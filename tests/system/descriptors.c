@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A user who has all the descriptors that the daemon gives to one hears so, goes on,
- * and nothing is left of what was refused.
+ * and refused ones leave no trace.
  *
  *   descriptors SOCKET
  */
