@@ -134,7 +134,7 @@ static void batches(void)
 	await_arrival(&one);
 	rig_until(&two.msgs, 640);
 	llp_stats(b, &there);
-	/* A call or two for the events of the setup, and one that finds nothing. */
+	/* A call or two for the events of the setup, and one that finds none. */
 	CHECK(there.rx_batches <= 10 + 4);
 	CHECK(there.rx_bytes == 64000 && there.rx_packets > 0 && after.tx_packets > 0);
 	end("640 messages take 10 system calls to send and hardly more to receive");

@@ -5,7 +5,7 @@
  * every message of an association arrives once and complete, in any order, at any time.
  *
  * All upcalls are made from within sim_step(), which stands for llp_input(), llp_tick() and
- * llp_flush(); those three do nothing here. llp_recv() may be called at any time.
+ * llp_flush(); those three have no effect here. llp_recv() may be called at any time.
  */
 #ifndef TESTS_LIB_SIM_H
 #define TESTS_LIB_SIM_H

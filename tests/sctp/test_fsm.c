@@ -5,7 +5,7 @@
 
 #include "sctp/base/fsm.h"
 
-/* The pair changes nothing. */
+/* The pair has no effect. */
 #define NOTHING                                                                                    \
 	{                                                                                          \
 		-1, 0                                                                              \

@@ -176,7 +176,7 @@ Test(moved, a_wrong_tag_is_no_answer)
 	peer_drain(&p, SCTP_ABORT);
 }
 
-/* An unknown peer gains nothing by asking again and again. */
+/* An unknown peer gains no more by asking again and again. */
 Test(moved, more_inits_hasten_nothing)
 {
 	unsigned probes = 0;
