@@ -153,6 +153,7 @@ struct ctl_assoc {
 	uint64_t last_error_ms;
 	uint64_t retransmits; /* DATA chunks sent again */
 	struct ctl_flow flow; /* of the primary path; left out if the transport does not know it */
+	uint64_t wrong_tags;  /* packets in its name with another tag; left out with the flow */
 };
 
 struct ctl_session {

@@ -345,6 +345,7 @@ struct sctp_info {
 	uint32_t srtt_us, rto_us, cwnd, peer_rwnd;
 	uint32_t unacked;     /* messages that were sent or queued and are not acknowledged */
 	uint64_t retransmits; /* DATA chunks sent again */
+	uint64_t wrong_tags;  /* packets from its addresses and ports with another tag */
 	bool takes_batches;
 	bool unreachable;  /* ICMP reported it of the primary path, and no answer arrived since */
 	uint32_t tag;      /* verification tag of the packets that we receive */

@@ -62,6 +62,8 @@ static const struct metric metrics[] = {
 	GAUGE("assoc", "srtt_us", "assoc_srtt_seconds", "seconds", 1000000,
 	      "Smoothed round-trip time."),
 	COUNTER("assoc", "retransmits", "assoc_retransmits", "", "Chunks sent again."),
+	COUNTER("assoc", "wrong_tags", "assoc_wrong_tags", "",
+		"Packets in the name of the association with another verification tag."),
 	GAUGE("assoc", "cwnd", "assoc_cwnd_bytes", "bytes", 1, "Congestion window."),
 	GAUGE("assoc", "mtu", "assoc_mtu_bytes", "bytes", 1, "MTU of the path."),
 	GAUGE("assoc", "sessions", "assoc_sessions", "", 1, "Sessions on the association."),

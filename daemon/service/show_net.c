@@ -111,9 +111,10 @@ static void put_link(struct ctl_assoc *r, const struct llp_info *info)
 	r->peer_rwnd = info->peer_rwnd;
 	r->unacked = info->unacked;
 	r->retransmits = info->retransmits;
+	r->wrong_tags = info->wrong_tags;
 }
 
-/* Sends the record; without the flow, which is its end, if the transport does not know it. */
+/* Sends the record; without the flow and all after it if the transport does not know it. */
 static void send_flow(struct show *s, struct ctl_flow *r, const struct llp_path *path)
 {
 	bool known = path && path->limit != LLP_LIMIT_UNKNOWN;
@@ -125,7 +126,7 @@ static void send_flow(struct show *s, struct ctl_flow *r, const struct llp_path 
 		r->flight = path->flight;
 		show_string(r->limited_by, sizeof(r->limited_by), path_limit_str(path->limit));
 	} else {
-		s->rec.len -= sizeof(*r);
+		s->rec.len = (uint32_t)((char *)r - (char *)&s->rec.status);
 	}
 	show_send(s);
 	s->rec.len = len;

@@ -176,6 +176,7 @@ struct llp_info {
 	uint32_t mtu;         /* of the path */
 	uint32_t srtt_us, rto_ms, cwnd, peer_rwnd, unacked;
 	uint64_t retransmits; /* DATA chunks sent again */
+	uint64_t wrong_tags;  /* packets in its name with another verification tag */
 	bool acks; /* llp_report_acks() has an effect, or acked() is called in each turn; else
 		      messages of other sessions may delay acked() without limit */
 };

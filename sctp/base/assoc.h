@@ -22,6 +22,7 @@ struct sctp_id {
 	uint16_t own_port, peer_port;
 	uint32_t own_tag, peer_tag;
 	uint32_t tie_own, tie_peer;
+	uint64_t wrong_tags; /* packets from its addresses and ports with another tag */
 };
 
 /* Values that INIT and INIT ACK negotiated. */

@@ -252,6 +252,7 @@ static void for_association(struct sctp_path *p, const struct sctp_flow *from,
 	if (!tag_fits(a, head, end.flags & SCTP_FLAG_T) ||
 	    (completes && !is_alone(&end, pkt, len))) {
 		a->s->st.bad_packets++;
+		a->id.wrong_tags++;
 		return;
 	}
 	sctp_learn(p, from);

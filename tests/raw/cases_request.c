@@ -97,7 +97,7 @@ static void good(void)
 	pair_end(&x.p);
 }
 
-/* A Read of nothing: one empty segment each way. */
+/* A Read of 0 bytes: one empty segment each way. */
 static void empty(void)
 {
 	struct reader x = open_with(0);

@@ -184,7 +184,7 @@ static void in_order(void)
 	link_nothing_left(s.p.l);
 }
 
-/* The initiator sends nothing before the answer. */
+/* The initiator is silent before the answer. */
 static void before_accept(void)
 {
 	struct client_opts o = {.recvs = 2, .size = 64};

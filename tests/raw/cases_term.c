@@ -127,7 +127,7 @@ static void last(void)
 	link_nothing_left(f.p.l);
 }
 
-/* All posted requests end in error, once each, and nothing more is sent. */
+/* All posted requests end in error, once each, and no more is sent. */
 static void flush(void)
 {
 	struct fault f = fault_new(&(struct client_opts){.recvs = 40, .size = 16, .ord = 1});

@@ -114,3 +114,18 @@ Test(hostile, any_content_does_no_harm_in_any_state)
 		p.assoc = NULL;
 	}
 }
+
+/* Who forges packets has to guess the tag, and the association counts the guesses. */
+Test(hostile, packets_with_another_tag_are_counted)
+{
+	peer_connect(&p);
+	for (unsigned i = 1; i <= 5; i++) {
+		peer_begin_tag(&p, p.stack_tag + i);
+		peer_put_plain(&p, SCTP_ABORT);
+		peer_send(&p);
+		cr_assert_eq(peer_info(&p).wrong_tags, i);
+	}
+	cr_assert_eq(p.down, 0);
+	peer_send_data(&p, 100);
+	cr_assert_eq(peer_info(&p).wrong_tags, 5);
+}

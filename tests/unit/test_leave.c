@@ -38,7 +38,7 @@ static void make_session(void)
 	cr_assert_eq(p.c->handles.requests.used, 1);
 }
 
-/* The daemon works and has nothing of the client. */
+/* The daemon works and has no object of the client. */
 static void expect_gone(void)
 {
 	cr_expect_eq(rig.clients.used, 0);
