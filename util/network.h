@@ -86,7 +86,7 @@ struct network_table {
 	struct idtab all; /* of struct network */
 	struct list bucket[NETWORK_BUCKETS];
 	uint64_t used[NETWORK_KINDS], refused[NETWORK_KINDS]; /* of all networks, ever */
-	/* The limit of a network refused something. NULL: nobody hears of it. */
+	/* The limit of a network refused something. NULL: without a report. */
 	void (*on_refusal)(void *user, struct network *n, enum network_kind kind);
 	void *user;
 };

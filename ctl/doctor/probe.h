@@ -9,7 +9,7 @@
 
 enum probe_answer {
 	PROBE_LISTENS,     /* an INIT ACK: a program listens at the port */
-	PROBE_ABORTS,      /* SCTP answers, and refuses: nobody listens at the port */
+	PROBE_ABORTS,      /* SCTP answers, and refuses: no program listens at the port */
 	PROBE_NOTHING,     /* the host refuses: no program listens */
 	PROBE_FOREIGN,     /* something else answers */
 	PROBE_REJECTED,    /* ICMP: administratively prohibited */

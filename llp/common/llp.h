@@ -158,7 +158,7 @@ struct llp_config {
 	unsigned init_ms;           /* timeout of connecting */
 	unsigned max_conns; /* kernel: associations, each a descriptor; 0: as many as it can */
 	struct network_table *networks; /* user: of peers, which may be refused more associations
-					   and memory, and outlive the transport; NULL: nobody is */
+					   and memory, and outlive the transport; NULL: no limit */
 };
 
 /* Addresses and state of an association, for ddpctl and to choose the MULPDU. */
