@@ -183,6 +183,7 @@ struct association *association_free(struct association *assoc)
 	llp_conn_free(assoc->conn);
 	free_ddp(assoc);
 	association_network_leave(assoc);
+	acct_release(&assoc->socket);
 	free(assoc->addrs);
 	free(assoc->lost);
 	worker_freed(assoc->worker);

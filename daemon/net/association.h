@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "daemon/base/acct.h"
 #include "daemon/base/worker.h"
 #include "daemon/net/asking.h"
 #include "daemon/net/datapath.h"
@@ -67,6 +68,7 @@ struct association {
 	struct {
 		uint64_t assocs, sessions, requests; /* that the peer began: the network has them */
 	} charged;
+	struct acct_charge socket;      /* of the kernel, charged to the uid that opened it */
 	struct {
 		uint64_t since_ms;
 		uint32_t said, left_out;

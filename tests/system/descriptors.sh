@@ -4,7 +4,7 @@
 # half-made stays, and ddpctl of the administrator gets in.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
-needs ddpsctpd ddpctl
+needs ddpsctpd ddpctl ddping
 
 limit=128
 as_user=()
@@ -41,3 +41,21 @@ eventually 10 refused || fail 'the log does not name the limit'
 kill $holder
 eventually 10 answers a || fail 'ddpctl, with descriptors again'
 stop a || fail "daemon: exit status $?"
+
+# Where an association is a socket of the kernel, its opener pays, as long as it is there.
+if [ "$DDP_TRANSPORT" = kernel ]; then
+	daemon_in=()
+	b=$(address 1) c=$(address 2)
+	daemon b "$b" 'session: {connect_ms: 60000, idle_ms: 60000}'
+	daemon c "$c"
+	server pong c "$ddping" -s --socket "$(socket_of c)"
+	fds() { ctl b -o limit uid "$(id -u)" name RLIMIT_NOFILE | sed -n 's/.* used \([0-9]*\) .*/\1/p'; }
+	alone=$(fds)
+	"$ddping" --socket "$(socket_of b)" -c 1 "$c" >"$tmp/ping.log" 2>&1 || fail ddping
+	with_one() { [ "$(fds)" = $((alone + 1)) ]; }
+	eventually 10 with_one || fail "the association is not charged: $alone descriptors alone, $(fds) with it"
+	ctl b assoc abort "$(ctl b -o assoc | sed -n 's/^assoc id \([0-9]*\) .*/\1/p')" || fail 'assoc abort'
+	without() { [ "$(fds)" = "$alone" ]; }
+	eventually 10 without || fail "its charge stays: $(fds)"
+	echo 'an association is charged while it lasts'
+fi

@@ -307,7 +307,7 @@ Test(stag, no_region_is_lost_while_the_entries_move_to_other_memory)
 		uint32_t max = crowd_used + draw() % (CROWD_MAX - crowd_used);
 
 		if (!stag_table_moving(crowded) && draw() % 8 == 0) {
-			free(old); /* nothing is read there any more */
+			free(old); /* no one reads there any more */
 			old = now;
 			now = calloc(1, stag_slots_size(max));
 			stag_table_resize(crowded, now, max);

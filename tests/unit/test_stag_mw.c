@@ -220,7 +220,7 @@ Test(stag_mw, type_1_serves_the_domain_and_type_2_the_endpoint_that_bound_it)
 
 /* ---- invalid binds ---- */
 
-/* Binds, and checks that a failure changes nothing. */
+/* Binds, and checks that a failure has no effect. */
 static int try(struct stag_bind b, const struct stag_accessor *accessor)
 {
 	static const uint32_t all[] = {REGION, TYPE1, TYPE2};

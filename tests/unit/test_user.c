@@ -288,7 +288,7 @@ Test(user, works_over_ipv6, .fini = end)
 
 /* ---- packets of any size ---- */
 
-/* A network that drops long packets and says nothing. */
+/* A network that drops long packets without a word. */
 /* rows: 5043-9-02 5041-3-01 4296-2.1.1-03 */
 Test(user, shrinks_its_packets_on_a_path_that_became_narrower, .init = begin_two, .fini = end,
      .timeout = 60)
@@ -331,7 +331,7 @@ Test(user, is_refused_by_a_host_without_a_daemon, .init = begin, .fini = end)
 
 static struct udp *silent;
 
-/* A host at 127.0.0.3 that reads nothing. */
+/* A host at 127.0.0.3 that does not read. */
 static void begin_silent(void)
 {
 	port = rig_free_port();

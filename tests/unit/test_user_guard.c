@@ -179,7 +179,7 @@ static void turn_until(const unsigned *counter, unsigned want)
 	}
 }
 
-/* The clock stands: nothing that is lost is sent again. */
+/* The clock stands: no lost packet is sent again. */
 Test(user_guard, associations_begin_in_a_flood)
 {
 	struct llp_listener *l;

@@ -179,7 +179,7 @@ static void use_second(void)
 	cr_assert(second.err == 0 || *second.reason, "an end without a reason");
 }
 
-/* The other association has lost nothing. */
+/* The other association lost no byte. */
 static void use_first(void)
 {
 	unsigned before = first_peer.msgs;

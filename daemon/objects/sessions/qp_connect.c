@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "daemon/net/association.h"
+#include "daemon/net/association_index.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/conn_params.h"
 #include "daemon/objects/sessions/connecting.h"
@@ -47,13 +48,44 @@ static int check_connect(const struct qp *qp, const struct conn_params *params, 
 	return params->private_len > room ? conn_params_too_long(params, room, rep) : 0;
 }
 
+/* Where a new association is a descriptor, it is charged to the user who opens it. */
+static int charge_socket(const struct qp *qp, const struct endpoint_addrs *addrs,
+			 struct acct_charge *ret, char reason[ACCT_REASON_MAX])
+{
+	struct client *c = qp->client;
+	struct worker *w = c->worker;
+
+	if (!w->max_conns || endpoint_addrs_transport(w, &addrs->peer) != w->net ||
+	    association_index_find(w, addrs))
+		return 0;
+	return acct_charge(c->daemon->acct, c->uid, ACCT_DESCRIPTORS, 1, ret, reason,
+			   ACCT_REASON_MAX);
+}
+
+/* 0; -errno; or ACCT_E_LIMIT with a sentence. */
+static int get_assoc(struct qp *qp, const struct endpoint_addrs *addrs, struct association **ret,
+		     char reason[ACCT_REASON_MAX])
+{
+	struct acct_charge socket = {0};
+	int r = charge_socket(qp, addrs, &socket, reason);
+
+	if (r)
+		return r;
+	r = association_get(qp->client->worker, addrs, ret);
+	if (r)
+		acct_release(&socket);
+	else if (socket.user)
+		(*ret)->socket = socket; /* which is moved */
+	return r;
+}
+
 /* Reads the addresses and finds or opens the association. */
 static int open_assoc(struct qp *qp, const struct msg_connect *req, struct association **ret,
 		      struct reply *rep)
 {
 	struct worker *w = qp->client->worker;
+	char what[48], reason[ACCT_REASON_MAX];
 	struct endpoint_addrs addrs;
-	char what[48];
 	int r;
 
 	snprintf(what, sizeof(what), "queue pair %u: connect", qp->num);
@@ -62,7 +94,9 @@ static int open_assoc(struct qp *qp, const struct msg_connect *req, struct assoc
 		return r;
 	addrs.own_port = port_to_connect(qp->client, &addrs);
 	qp->connecting->any_local = addrs.local.n == 0;
-	r = association_get(w, &addrs, ret);
+	r = get_assoc(qp, &addrs, ret, reason);
+	if (r > 0)
+		return reply_refuse(rep, EDQUOT, "%s: %s", what, reason);
 	return r ? endpoint_addrs_refuse(w, what, &addrs, r, rep) : 0;
 }
 
@@ -128,6 +162,7 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 static void try_another(struct qp *qp)
 {
 	struct endpoint_addrs addrs;
+	char reason[ACCT_REASON_MAX] = "cannot open another association";
 	struct association *assoc;
 	int r;
 
@@ -135,11 +170,10 @@ static void try_another(struct qp *qp)
 	if (qp->connecting->any_local)
 		addrs.local.n = 0;
 	addrs.own_port = port_to_connect(qp->client, &addrs);
-	r = association_get(qp->client->worker, &addrs, &assoc);
+	r = get_assoc(qp, &addrs, &assoc, reason);
 	if (r) {
 		qp_failed(qp, MSG_EV_FAILED,
-			  &(struct session_event){.err = -r,
-						  .reason = "cannot open another association"});
+			  &(struct session_event){.err = r > 0 ? EDQUOT : -r, .reason = reason});
 		return;
 	}
 	qp->assoc = assoc;
