@@ -60,7 +60,7 @@ bool show_peers(struct show *s)
 	const struct peers *p = s->d->worker.peers;
 	const struct network *n;
 
-	if (!p)
+	if (!p || !s->to_admin)
 		return true;
 	if (s->next == 0)
 		show_all_networks(s, &p->table);

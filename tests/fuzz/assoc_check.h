@@ -35,7 +35,7 @@ struct world {
 	struct rdmap_cfg like;
 	struct slot ep[EPS];
 	uint64_t now;
-	bool held; /* the transport takes nothing */
+	bool held; /* the transport is full */
 	uint16_t tx_ssn[STREAMS];
 	uint32_t tx_msn[STREAMS][QNS], rx_msn[STREAMS][QNS];
 };

@@ -68,7 +68,7 @@ void fake_expect_none(void);
 /* No message is sent. */
 void fake_expect_nothing_sent(void);
 
-/* Expects a session Terminate, and nothing after it. */
+/* Expects a session Terminate, as the last message. */
 void fake_expect_end(uint16_t ssn);
 
 /* Both Terminates are sent, with consecutive numbers. Returns the contents of the first one. */

@@ -417,7 +417,7 @@ static void release(struct op *op)
 	}
 }
 
-/* Nothing is placed in this endpoint's memory any more. */
+/* No byte is placed in this endpoint's memory any more. */
 static void release_targets(struct ep *other)
 {
 	for (unsigned i = 0; other && i < other->sq_n; i++) {

@@ -196,7 +196,7 @@ static inline struct sgl_elem op_sink_of(const struct op *op, unsigned part)
 	return part < op->wr.nsge ? op->wr.sge[part] : (struct sgl_elem){0};
 }
 
-/* It sends nothing. */
+/* It does not send. */
 static inline bool op_is_local(enum rdmap_op kind)
 {
 	return kind == RDMAP_BIND || kind == RDMAP_LOCAL_INV;

@@ -37,7 +37,7 @@ struct network_host {
 	void *arg;
 	struct judge judge;      /* s is NULL while the transport is opened or closed */
 	struct invariant *watch; /* NULL then */
-	bool muted;              /* it sends nothing: it has crashed */
+	bool muted;              /* it is silent: it has crashed */
 	uint16_t port;           /* its UDP port, as others see it */
 	uint64_t paused_until;
 	uint64_t offset_us; /* of its clock */
@@ -50,7 +50,7 @@ struct sim_network {
 	unsigned subnets;
 	bool v6;
 	struct network_host host[NETWORK_HOSTS];
-	bool cut[NETWORK_SUBNETS][NETWORK_HOSTS]; /* nothing from this host passes */
+	bool cut[NETWORK_SUBNETS][NETWORK_HOSTS]; /* no packet of this host passes */
 	struct list flying;
 	uint64_t sent, lost; /* packets */
 	struct judge_before before[JUDGE_ASSOCS];

@@ -263,7 +263,7 @@ static void check_delivered(struct ep *ep)
 	if (ep->side == 0 && !ep->sess->established)
 		return; /* it did not wait for the answer */
 	if (ep->patient && ep->close_requested)
-		return; /* nothing waits for a receive any more */
+		return; /* no message waits for a receive any more */
 	if (ep_undelivered(other))
 		fail(ep->w, "ep%u: the session ends without Send #%llu", ep->id,
 		     (unsigned long long)ep_undelivered(other)->cookie);

@@ -188,7 +188,7 @@ static void post_bind(struct ep *ep, struct window *w)
 	ep_post(op);
 }
 
-/* A bind with one error changes nothing. */
+/* A bind with one error has no effect. */
 static void bad_bind(struct op *op)
 {
 	struct ep *ep = op->ep;

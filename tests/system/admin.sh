@@ -53,8 +53,10 @@ for object in assoc path session qp client; do
 	sees 60002 $object 0
 	sees 0 $object 0
 done
-sees 60002 event 0
-ctl_as 60010 event | grep -q . || fail 'the administrator sees no event'
+for object in event peer; do
+	sees 60002 $object 0
+	ctl_as 60010 $object | grep -q . || fail "the administrator sees no $object"
+done
 ctl_as 60002 -o config 2>/dev/null | grep -v '^config key \(limits\|session\)\.' && fail 'another user sees the configuration'
 ctl_as 60010 -o config | grep -q '^config key admin value \[60010, "@60020"\]' || fail 'the administrator does not see the configuration'
 [ "$(ctl_as 60002 -o limit 2>/dev/null | grep -vc '^limit uid 60002 ')" = 0 ] || fail 'another user sees the limits of others'

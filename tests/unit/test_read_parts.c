@@ -210,7 +210,7 @@ Test(read_parts, they_are_one_request_for_a_fence)
 	two_expect_done(two.qa, 3, RDMAP_SUCCESS);
 }
 
-/* Nothing overtakes the parts that wait for ORD, and responses to the peer go on. */
+/* No message overtakes the parts that wait for ORD, and responses to the peer go on. */
 Test(read_parts, a_later_request_waits_for_the_last_one)
 {
 	restart(1);

@@ -360,7 +360,7 @@ static uint64_t tick_next(void)
 	return now;
 }
 
-/* Nothing answers, so that only timers have something to do. The time is the test's. */
+/* No one answers, so that only timers have something to do. The time is the test's. */
 Test(user, wakes_its_owner_only_for_its_timers, .init = begin_silent, .fini = end)
 {
 	struct llp_config cfg = config("127.0.0.1", addr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Promise: where an allocation of the transport `user` fails, the call is refused or the
- * association ends with a reason. Other associations go on, and nothing is lost or leaked. */
+ * association ends with a reason. Other associations go on, and no byte is lost or leaked. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
