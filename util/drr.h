@@ -141,7 +141,7 @@ static inline void drr_end_turn(struct drr *n)
 	list_add_tail(&p->ready, &n->link);
 }
 
-/* Work of the leaf was done: this much. It may have none by now. Who is alone owes nobody. Returns
+/* Work of the leaf was done: this much. It may have none by now. Who is alone has no debt. Returns
  * true if that ended a turn of a node above the leaf. */
 static inline bool drr_charge(struct drr *leaf, uint32_t cost)
 {

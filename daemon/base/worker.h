@@ -67,7 +67,7 @@ struct worker {
 	struct drr others;                   /* of these users: messages of no client */
 	struct drr requests;                 /* whose record is read next: uids, clients */
 	const struct list *user;             /* of these, who was served last ... */
-	bool alone;                          /* ... and nobody else was */
+	bool alone;                          /* ... and no other was */
 	struct list dirty_cqs;               /* completion queues with new entries in this turn */
 	struct list notice_cqs;  /* completion queues with notices of Writes to be written */
 	struct list low_srqs;    /* shared receive queues that reached their limit in this turn */

@@ -13,7 +13,7 @@
 
 struct fd_store {
 	struct llp_fd_store hooks;
-	struct sdnotify_stored stored[SDNOTIFY_STORED_MAX]; /* that nobody has taken */
+	struct sdnotify_stored stored[SDNOTIFY_STORED_MAX]; /* that are not taken yet */
 	struct sockaddr_storage at[SDNOTIFY_STORED_MAX];
 	unsigned n;
 };
