@@ -43,10 +43,10 @@ struct association {
 	uint32_t handle; /* in worker.assocs */
 	enum association_state state;
 	bool opener;
+	bool full; /* the transport took no more in this turn */
 	struct llp_conn *conn;
 	struct assoc *ddp; /* the protocol's state; NULL until the association is up */
 	size_t ddp_bytes;  /* mapped for it */
-	uint32_t blocks;   /* that it may hold */
 	struct datapath dp;
 	struct association_listener *listener; /* for sessions of the peer; NULL: not known */
 	struct list waiting;            /* links of those who begin a session when it is up */
@@ -55,7 +55,6 @@ struct association {
 	struct list unclaimed;          /* links of those that wait for a listener */
 	struct list active;             /* in worker.active */
 	struct list served;             /* in worker.served */
-	bool full;                      /* the transport took no more in this turn */
 	struct list by_peer;            /* in a bucket of worker.by_peer */
 	struct list same_id;            /* in a bucket of worker.by_id */
 	struct timer timer;             /* the protocol's deadlines, and the end of idling */
@@ -72,9 +71,10 @@ struct association {
 	struct {
 		uint64_t since_ms;
 		uint32_t said, left_out;
-	} refusals;   /* session requests without a session: entries of the journal */
-	int lost_err; /* errno value of the association's end; 0: shut down in order */
-	char *lost;   /* why, as a sentence; NULL: it has not ended, or no memory */
+	} refusals;      /* session requests without a session: entries of the journal */
+	uint32_t blocks; /* that ddp may hold */
+	int lost_err;    /* errno value of the association's end; 0: shut down in order */
+	char *lost;      /* why, as a sentence; NULL: it has not ended, or no memory */
 };
 
 /* Events of associations, for the layer above. No call may free the association. */

@@ -152,9 +152,10 @@ struct assoc {
 
 	uint16_t sessions, peer_sessions;
 	uint16_t undecided_count;
-	uint32_t ready;                           /* streams that may have something to send */
-	struct drr root;                          /* of their turns, without assoc_cfg.others */
-	struct assoc_share own;                   /* of streams without an endpoint */
+	uint32_t ready;           /* streams that may have something to send */
+	struct drr root;          /* of their turns, without assoc_cfg.others */
+	struct assoc_share own;   /* of streams without an endpoint */
+	struct assoc_share first; /* of the first owner: else each association would touch a page */
 	struct assoc_share *shares[ASSOC_OWNERS]; /* of the others, by their owner */
 	struct assoc_share *share, *free_shares;  /* memory for them */
 	uint32_t used_shares;                     /* of that; those after it are zero */

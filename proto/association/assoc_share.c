@@ -22,6 +22,7 @@ static void init_share(struct assoc *a, struct assoc_share *h, struct drr *owner
 void assoc_shares_init(struct assoc *a, struct assoc_share *mem)
 {
 	a->share = mem;
+	a->free_shares = &a->first;
 	list_init(&a->held);
 	drr_init(&a->root, NULL);
 	init_share(a, &a->own, a->cfg.others ? a->cfg.others : &a->root);
