@@ -11,6 +11,7 @@
 
 static struct guesses g;
 static struct network_table networks;
+static struct network *last;
 
 static void setup(void)
 {
@@ -20,26 +21,27 @@ static void setup(void)
 
 static void teardown(void)
 {
+	network_drop(last);
+	last = NULL;
 	network_table_deinit(&networks);
 }
 
 TestSuite(guesses, .init = setup, .fini = teardown);
 
-/* Without a holder: the associations of the network are gone. */
+/* Held until the next call: then the associations of the network are gone. */
 static struct network *at(const char *text)
 {
 	struct in_addr v4;
 	uint8_t ip[16];
-	struct network *n;
 
 	if (inet_pton(AF_INET, text, &v4) == 1)
 		network_ip_v4(&v4, ip);
 	else
 		cr_assert_eq(inet_pton(AF_INET6, text, ip), 1);
-	n = network_hold(&networks, ip);
-	cr_assert(n);
-	network_drop(n);
-	return n;
+	network_drop(last);
+	last = network_hold(&networks, ip);
+	cr_assert(last);
+	return last;
 }
 
 static unsigned guess(const char *from, unsigned n, uint64_t now_ms)
