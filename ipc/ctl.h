@@ -290,6 +290,7 @@ struct ctl_user {
 	uint32_t uid, clients, qps, mrs;
 	uint64_t mr_bytes;
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
+	uint64_t guesses; /* errors about STags that it caused at peers */
 };
 
 /* Turns of the event loop that took that long: more than the record before it says. */

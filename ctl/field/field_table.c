@@ -263,7 +263,7 @@ static const struct field user_fields[] = {
 	F(user, qps, NUM, BASIC),        F(user, mrs, NUM, BASIC),
 	F(user, mr_bytes, BYTES, BASIC), F(user, tx_msgs, NUM, BASIC),
 	F(user, rx_msgs, NUM, BASIC),    F(user, tx_bytes, BYTES, BASIC),
-	F(user, rx_bytes, BYTES, BASIC),
+	F(user, rx_bytes, BYTES, BASIC), F(user, guesses, NUM, STATS),
 };
 
 static const struct field turn_fields[] = {

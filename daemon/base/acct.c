@@ -37,6 +37,7 @@ struct acct_user {
 	uint64_t charges; /* that point here, including those of 0 */
 	uint64_t used[ACCT_KINDS], refused[ACCT_KINDS];
 	struct acct_traffic carried; /* by queue pairs that are gone */
+	uint64_t guesses;            /* of STags at peers */
 	struct drr turn[ACCT_TREES];
 };
 
@@ -317,6 +318,18 @@ struct acct_traffic acct_traffic(const struct acct *a, uid_t uid)
 	if (!u)
 		u = find_in(&a->former, uid);
 	return u ? u->carried : (struct acct_traffic){0};
+}
+
+void acct_add_guess(const struct acct_charge *c)
+{
+	c->user->guesses++;
+}
+
+uint64_t acct_guesses(const struct acct *a, uid_t uid)
+{
+	const struct acct_user *u = find_user(a, uid);
+
+	return u ? u->guesses : 0;
 }
 
 /* The smallest uid of the list in [from, *ret), if there is one. */

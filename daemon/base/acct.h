@@ -139,6 +139,12 @@ void acct_add_traffic(const struct acct_charge *c, struct acct_traffic carried);
  */
 struct acct_traffic acct_traffic(const struct acct *a, uid_t uid);
 
+/* The charge's uid named memory of a peer that it may not use. */
+void acct_add_guess(const struct acct_charge *c);
+
+/* How often it did, since it has a charge. */
+uint64_t acct_guesses(const struct acct *a, uid_t uid);
+
 /* The smallest uid from that one on with a charge, or, if former, with a sum that is kept. False
  * if no such uid follows. */
 bool acct_next_uid(const struct acct *a, uint64_t from, bool former, uid_t *ret);

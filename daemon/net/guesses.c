@@ -64,3 +64,15 @@ uint32_t guesses_wait(struct guesses *g, struct network *n, uint64_t now_ms)
 	n->guesses.session_ms = at + EACH_MS;
 	return (uint32_t)(n->guesses.session_ms - now_ms);
 }
+
+bool guesses_may_ask(struct guesses *g, struct network *n, uint64_t now_ms)
+{
+	if (!n || !is_slow(n, now_ms))
+		return true;
+	if (n->guesses.session_ms > now_ms) {
+		g->slowed++;
+		return false;
+	}
+	n->guesses.session_ms = now_ms + EACH_MS;
+	return true;
+}

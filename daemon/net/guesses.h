@@ -37,4 +37,7 @@ bool guesses_count(struct guesses *g, struct network *n, uint64_t now_ms);
  * GUESSES_NEVER. */
 uint32_t guesses_wait(struct guesses *g, struct network *n, uint64_t now_ms);
 
+/* Whether the network may have another session now; else it asks again. */
+bool guesses_may_ask(struct guesses *g, struct network *n, uint64_t now_ms);
+
 #endif

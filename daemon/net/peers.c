@@ -77,6 +77,7 @@ int peers_new(struct worker *w, ssize_t (*random)(void *, size_t, unsigned))
 	*p = (struct peers){.worker = w};
 	peer_limits_get(&w->daemon->cfg.peers, &limits);
 	network_table_init(&p->table, key, &limits);
+	network_table_init(&p->visited, key, &(struct network_limits){0});
 	p->table.on_refusal = report_refusal;
 	p->table.user = p;
 	w->peers = p;
@@ -85,8 +86,10 @@ int peers_new(struct worker *w, ssize_t (*random)(void *, size_t, unsigned))
 
 void peers_free(struct worker *w)
 {
-	if (w->peers)
+	if (w->peers) {
 		network_table_deinit(&w->peers->table);
+		network_table_deinit(&w->peers->visited);
+	}
 	free(w->peers);
 	w->peers = NULL;
 }
@@ -121,4 +124,43 @@ bool peers_guessed(struct worker *w, struct network *n)
 uint32_t peers_wait(struct worker *w, struct network *n)
 {
 	return w->peers ? guesses_wait(&w->peers->guesses, n, w->now_ms) : 0;
+}
+
+/* ---- our own users ---- */
+
+/* As the first 64 bits of an IPv6 address: networks of IPv6 may share a place, users do not. */
+static struct network *hold_visited(struct worker *w, uid_t uid,
+				    const struct sockaddr_storage *peer)
+{
+	uint8_t ip[16], key[16] = {peer->ss_family == AF_INET6 ? 6 : 4};
+	uint32_t prefix = 0, user = uid;
+
+	ip_of(peer, ip);
+	for (int i = 0; i < 8; i++)
+		prefix = prefix * 31 + ip[i];
+	if (peer->ss_family != AF_INET6)
+		prefix = (uint32_t)ip[12] << 16 | (uint32_t)ip[13] << 8 | ip[14];
+	memcpy(key + 1, &user, sizeof(user));
+	key[5] = (uint8_t)(prefix >> 16);
+	key[6] = (uint8_t)(prefix >> 8);
+	key[7] = (uint8_t)prefix;
+	return network_hold(&w->peers->visited, key);
+}
+
+bool peers_user_guessed(struct worker *w, uid_t uid, const struct sockaddr_storage *peer)
+{
+	struct network *n = w->peers ? hold_visited(w, uid, peer) : NULL;
+	bool news = n && guesses_count(&w->peers->own_guesses, n, w->now_ms);
+
+	network_drop(n);
+	return news;
+}
+
+bool peers_user_may_ask(struct worker *w, uid_t uid, const struct sockaddr_storage *peer)
+{
+	struct network *n = w->peers ? hold_visited(w, uid, peer) : NULL;
+	bool may = !n || guesses_may_ask(&w->peers->own_guesses, n, w->now_ms);
+
+	network_drop(n);
+	return may;
 }

@@ -18,6 +18,9 @@ struct peers {
 	struct worker *worker;
 	struct network_table table;
 	struct guesses guesses;
+	struct network_table
+		visited; /* networks as each uid of ours sees them: its guesses there */
+	struct guesses own_guesses;
 };
 
 /* With the limits of the configuration, and a key of getrandom() or the like. 0 or -errno. */
@@ -34,6 +37,11 @@ struct network *peers_hold(struct worker *w, const struct sockaddr_storage *peer
 /* A guess: as guesses_count(), guesses_wait(). */
 bool peers_guessed(struct worker *w, struct network *n);
 uint32_t peers_wait(struct worker *w, struct network *n);
+
+/* A peer refused a request of this user's for a guess: as guesses_count(). */
+bool peers_user_guessed(struct worker *w, uid_t uid, const struct sockaddr_storage *peer);
+/* Whether the user may ask the peer's network for a session now: guesses_may_ask(). */
+bool peers_user_may_ask(struct worker *w, uid_t uid, const struct sockaddr_storage *peer);
 
 /* The first address of the network, and the bits of its prefix. */
 void peers_addr(const struct network *n, struct sockaddr_storage *ret, unsigned *ret_bits);

@@ -136,6 +136,7 @@ static void show_user(struct show *s, uid_t uid)
 	r->rx_msgs = t.rx_msgs;
 	r->tx_bytes = t.tx_bytes;
 	r->rx_bytes = t.rx_bytes;
+	r->guesses = acct_guesses(s->d->acct, uid);
 	show_send(s);
 }
 

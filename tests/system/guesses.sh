@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: who guesses STags gets 100 sessions at once, and later ones slowly; sessions that exist and other networks do not
-# feel it, and the administrator sees it.
+# feel it, and the administrator sees it. The guesser's own daemon charges its user.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping python3
@@ -10,7 +10,8 @@ a=$(address 0)
 b=$(address 1)
 IFS=. read -r _ x y _ <<<"$a"
 other=127.$((x ^ 128)).$y.9 # of another network
-for name in a b; do daemon $name "${!name}"; done
+d=$(address 2)
+for name in a b d; do daemon $name "${!name}"; done
 daemon c "$other"
 
 # counted NAME FIELD: of the daemon's status.
@@ -18,16 +19,19 @@ counted() { ctl "$1" -j status | python3 -c 'import json, sys; print(json.load(s
 
 "$bin/tests/system/guesses" "$(socket_of a)" "$(socket_of b)" "$b" 100 >"$tmp/first.log" 2>&1 || fail 'the first hundred'
 [ "$(counted b guesses)/$(counted b slowed)" = 100/0 ] || fail "after 100: $(counted b guesses) guesses, $(counted b slowed) slow sessions"
-"$bin/tests/system/guesses" "$(socket_of a)" "$(socket_of b)" "$b" 8 >"$tmp/more.log" 2>&1 || fail 'guesses after them'
+of_user() { ctl "$1" -j user | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["guesses"])'; }
+[ "$(of_user a)" = 100 ] || fail "the guesser's daemon charges its user with $(of_user a)"
+# Another daemon of the network: its user has a hundred of its own.
+"$bin/tests/system/guesses" "$(socket_of d)" "$(socket_of b)" "$b" 8 >"$tmp/more.log" 2>&1 || fail 'guesses after them'
 [ "$(counted b guesses)" = 108 ] || fail "$(counted b guesses) guesses"
 slow=$(counted b slowed)
 [ "$slow" -ge 1 ] || fail 'no session had to wait'
 ctl b -o event >"$tmp/events.log"
-grep -q "event guesses assoc .* remote $a:.* reason more than 100 requests" "$tmp/events.log" || fail 'no event'
+grep -q "event guesses assoc .* remote $d:.* reason more than 100 requests" "$tmp/events.log" || fail 'no event'
 grep -q 'are slow: more than 100 requests' "$tmp/b.log" || fail 'no line in the log'
 
 server ping b "$ddping" -s --socket "$(socket_of b)"
 "$ddping" --socket "$(socket_of c)" -q -c 3 -i 0 "$b" >"$tmp/ping-c.log" 2>&1 || fail 'another network is refused'
 [ "$(counted b slowed)" = "$slow" ] || fail 'another network is slow'
 "$ddping" --socket "$(socket_of a)" -q -c 1 "$b" >"$tmp/ping-a.log" 2>&1 || fail 'the network is shut out'
-for name in a b c; do stop $name || fail "daemon $name fails"; done
+for name in a b c d; do stop $name || fail "daemon $name fails"; done

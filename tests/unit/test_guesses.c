@@ -123,3 +123,22 @@ Test(guesses, errors_of_memory_are_guesses_and_others_are_not)
 	cr_assert_not(guesses_is_one(PERR_NO_BUFFER));
 	cr_assert_not(guesses_is_one(PERR_LLP_LOST));
 }
+
+Test(guesses, one_that_asks_again_gets_a_session_each_second)
+{
+	uint64_t now = 1000;
+	unsigned begun = 0;
+
+	cr_assert_eq(guess("192.0.2.1", GUESSES_FREE, now), 0);
+	cr_assert(guesses_may_ask(&g, at("192.0.2.1"), now), "a program with an error");
+	cr_assert_eq(guess("192.0.2.1", 1, now), 1, "reported once");
+	for (; now < 21000; now += 100)
+		if (guesses_may_ask(&g, at("192.0.2.9"), now)) {
+			begun++;
+			guess("192.0.2.9", 1, now);
+		}
+	cr_expect_eq(begun, 20);
+	cr_expect_eq(g.slowed, 180);
+	cr_expect(guesses_may_ask(&g, at("198.51.100.1"), now), "another network");
+	cr_expect(guesses_may_ask(&g, NULL, now));
+}

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "daemon/base/log.h"
 #include "daemon/base/state.h"
 #include "daemon/net/listening.h"
 #include "daemon/net/path.h"
 #include "daemon/net/peers.h"
+#include "daemon/objects/client/client.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/memory/agent.h"
 #include "daemon/objects/sessions/connecting.h"
@@ -16,6 +18,7 @@
 #include "daemon/objects/sessions/qp_connect.h"
 #include "daemon/objects/sessions/reason.h"
 #include "daemon/objects/sessions/session_request.h"
+#include "util/addr.h"
 
 static void initiate(struct association *assoc, struct list *waiter)
 {
@@ -56,6 +59,25 @@ static void count_guess(struct association *assoc, const struct perr_at *at)
 		 "more than %u requests in %u s named memory that they may not use", GUESSES_FREE,
 		 GUESSES_FREE);
 	journal_add(&w->journal, w->now_ms, CTL_EVENT_GUESSES, &ev);
+}
+
+/* The peer refused a message of a program here: its user pays, not this host. */
+static void charge_guess(struct association *assoc, const struct assoc_event *ev)
+{
+	struct worker *w = assoc->worker;
+	const struct qp *qp = rdmap_user(ev->ep);
+	uid_t uid = qp->client->uid;
+	char text[ADDR_TEXT_MAX];
+
+	if (!guesses_is_one(ev->at.perr))
+		return;
+	acct_add_guess(&qp->charge);
+	if (!listening_has(&w->own, &assoc->remote) && peers_user_guessed(w, uid, &assoc->remote))
+		log_limited(&w->client_log, w->now_ms, LOG_LEVEL_WARN,
+			    "uid %u: its new sessions to the network of %s are slow: more than %u "
+			    "requests in %u s named memory there that they may not use",
+			    (unsigned)uid, addr_host_text(&assoc->remote, text), GUESSES_FREE,
+			    GUESSES_FREE);
 }
 
 /* The peer shut the association down while our Initiate was on its way: it did not see the
@@ -155,6 +177,8 @@ static void route_event(struct association *assoc, const struct assoc_event *ev)
 	case ASSOC_EV_CLOSED:
 		if (ev->reason == ASSOC_REASON_ERROR)
 			count_guess(assoc, &ev->at);
+		else if (ev->reason == ASSOC_REASON_REMOTE)
+			charge_guess(assoc, ev);
 		session_closed(assoc, ev);
 		break;
 	case ASSOC_EV_ERROR:

@@ -6,12 +6,14 @@
 
 #include "daemon/net/association.h"
 #include "daemon/net/association_index.h"
+#include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/conn_params.h"
 #include "daemon/objects/sessions/connecting.h"
 #include "daemon/objects/sessions/port.h"
 #include "daemon/objects/sessions/qp.h"
 #include "daemon/objects/sessions/qp_access.h"
+#include "util/addr.h"
 
 /* A peer may shut an idle association down at the wrong moment, but not time and again. Each
  * attempt takes only a few round trips, and a connect may take minutes. */
@@ -79,6 +81,23 @@ static int get_assoc(struct qp *qp, const struct endpoint_addrs *addrs, struct a
 	return r;
 }
 
+/* A user who guesses STags at a network gets one session a second there; the peer would count the
+ * guesses of all users of this host together. */
+static int check_guesses(const struct qp *qp, const struct endpoint_addrs *addrs, struct reply *rep)
+{
+	struct worker *w = qp->client->worker;
+	const struct sockaddr_storage *peer = &addrs->peer.a[0];
+	char text[ADDR_TEXT_MAX];
+
+	if (peers_user_may_ask(w, qp->client->uid, peer))
+		return 0;
+	return reply_refuse(rep, EAGAIN,
+			    "queue pair %u: connect: uid %u named memory at the network of %s that "
+			    "it may not use, more than %u times: one session a second",
+			    qp->num, (unsigned)qp->client->uid, addr_host_text(peer, text),
+			    GUESSES_FREE);
+}
+
 /* Reads the addresses and finds or opens the association. */
 static int open_assoc(struct qp *qp, const struct msg_connect *req, struct association **ret,
 		      struct reply *rep)
@@ -90,6 +109,8 @@ static int open_assoc(struct qp *qp, const struct msg_connect *req, struct assoc
 
 	snprintf(what, sizeof(what), "queue pair %u: connect", qp->num);
 	r = endpoint_addrs_read(w, what, req, &addrs, rep);
+	if (!r)
+		r = check_guesses(qp, &addrs, rep);
 	if (r)
 		return r;
 	addrs.own_port = port_to_connect(qp->client, &addrs);
