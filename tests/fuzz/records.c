@@ -22,6 +22,7 @@
 #include "daemon/objects/memory/stags.h"
 #include "daemon/service/attach.h"
 #include "daemon/service/record.h"
+#include "daemon/service/stop.h"
 #include "daemon/turn.h"
 #include "ipc/conn.h"
 #include "ipc/ctl.h"
@@ -112,6 +113,7 @@ static void start_daemon(void)
 	must(acct_new(&d.cfg.limits, &d.acct) == 0);
 	must(event_loop_new(&turn_hooks, w, 0, &w->loop) == 0);
 	idtab_init(&d.clients, PROGRAMS);
+	stop_init(&d);
 }
 
 static void start(void)
@@ -443,6 +445,7 @@ static void finish(int fd)
 	uint32_t pos = 0;
 	struct association *assoc;
 
+	stop_drain(&d, CTL_DRAIN_OFF);
 	for (unsigned i = 0; i < PROGRAMS; i++) {
 		if (i % 2)
 			hang_up(&program[i]);
@@ -479,7 +482,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(mem, 0, MEM);
 	drawn = begins = 0;
 	limit(&d.cfg);
-	d.draining = false;
 	must(stags_new(STAGS, preset_stags, &d.stags) == 0);
 	d.last_pd = d.last_scope = d.last_qp = d.last_client = d.last_assoc = 0;
 	w->now_ms = 1;
