@@ -54,9 +54,9 @@ eventually 20 is_in late '^start done' || fail 'the daemon does not start withou
 at() { ctl a -j status | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["naddrs"])'; }
 has() { [ "$(at)" = "$1" ]; }
 for n in 1 2; do ip address add "192.0.2.$n/32" dev eth0; done
-eventually 5 has 2 || fail "$(at) addresses"
+eventually 20 has 2 || fail "$(at) addresses"
 ip address del 192.0.2.2/32 dev eth0
-eventually 5 has 1 || fail "$(at) addresses"
+eventually 20 has 1 || fail "$(at) addresses"
 go_on late
 eventually 20 is_in late '^restarts done' || fail 'restarts with an address that came later'
 go_on late
@@ -81,7 +81,7 @@ print("bound", flush=True)
 signal.pause()' >"$tmp/holder.log" &
 holder=$!
 children="$children $holder"
-eventually 5 is_in holder bound || fail 'no other program'
+eventually 20 is_in holder bound || fail 'no other program'
 ! "$ddpsctpd" --config "$tmp/moved" >"$tmp/refused.log" 2>&1 || fail 'two programs have the port'
 is_in refused "UDP port 19899 of 127.0.1.2 is in use by process $holder (python3) of uid $(id -u)" || fail 'it does not say who has the port'
 stop peer || fail 'daemon peer fails'

@@ -20,10 +20,10 @@ killed() {
 	server pong there "$ddping" -s -q --socket "$(socket_of there)"
 	before=$(grep -c 'session with .* began' "$tmp/$1.log")
 	background ping "$ddping" --socket "$(socket_of "$1")" -c 3 -i "$2" "$there"
-	eventually 5 began "$1" "$before" || fail "$1: no session"
+	eventually 20 began "$1" "$before" || fail "$1: no session"
 	stop there KILL
 	[ "$3" = no ] || daemon there "$there"
-	eventually 2 reported "$1" "$4" || fail "$1 does not hear: $4"
+	eventually 20 reported "$1" "$4" || fail "$1 does not hear: $4"
 	kill "$(pid_of ping)" "$(pid_of pong)" 2>/dev/null
 	[ "$3" = no ] || stop there || fail 'the second daemon fails'
 }

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: programs and daemons that end by SIGKILL at any moment are noticed by those that are left, which keep nothing of
+# them: no object, no descriptor, no memory. Prints how long it took to notice. DDP_KILLS: how many, 12 by default.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl ddping ddperf
+
+kills=${DDP_KILLS:-12} most_growth=2048 # KiB
+declare -A at=([a]=$(address 0) [b]=$(address 1)) kept=()
+RANDOM=${DDP_SEED:-1}
+
+# state HOST: descriptors and KiB of memory of the daemon.
+state() { echo "$(find "/proc/$(pid_of "$1")/fd" -mindepth 1 | wc -l) $(sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "/proc/$(pid_of "$1")/status")"; }
+
+# unharmed HOST: the daemon has no more than when it was first asked.
+unharmed() {
+	local fds kib was_fds was_kib
+	read -r fds kib <<<"$(state "$1")"
+	: "${kept[$1]:=$fds $kib}"
+	read -r was_fds was_kib <<<"${kept[$1]}"
+	[ "$fds" -le "$was_fds" ] && [ "$kib" -le $((was_kib + most_growth)) ]
+}
+
+serve_both() { [ "$(count b listener)" = 2 ]; }
+serve() {
+	case $1 in
+	pong) background pong "$ddping" -s -q --socket "$(socket_of b)" ;;
+	perf) background perf "$ddperf" -s --socket "$(socket_of b)" ;;
+	esac
+}
+begin() {
+	case $1 in
+	ping) background ping "$ddping" --socket "$(socket_of a)" -q -i 0.001 -c 1000000 -S 20000 "${at[b]}" ;;
+	write) background write "$ddperf" --socket "$(socket_of a)" -t 600 -S 64K "${at[b]}" write bw ;;
+	esac
+}
+sessions() { [ "$(count "$1" session)" = "$2" ]; }
+# Both clients have a session. One that a server refused, because the last one has just ended, begins again.
+both_work() {
+	local client
+	for client in ping write; do
+		! gone "$(pid_of $client)" || begin $client
+	done
+	sessions a 2
+}
+
+all_end() { # the processes of these names have ended
+	local name
+	for name in "$@"; do gone "$(pid_of "$name")" || return 1; done
+}
+
+# noticed PARTY: by all that had to do with it.
+noticed() {
+	case $1 in
+	ping | write) sessions a 1 && sessions b 1 ;;
+	pong) all_end ping && sessions a 1 && sessions b 1 ;;
+	perf) all_end write && sessions a 1 && sessions b 1 ;;
+	a) all_end ping write && sessions b 0 ;;
+	b) all_end ping write && sessions a 0 ;;
+	esac
+}
+clean() { none_of a client session qp mr && none_of b session && unharmed a && unharmed b; }
+
+daemon a "${at[a]}" && daemon b "${at[b]}"
+for server in pong perf; do serve $server; done
+parties=(ping write pong perf a b)
+for ((i = 0; i < kills; i++)); do
+	eventually 20 serve_both || fail "kill $i: the servers do not listen"
+	eventually 20 clean || fail "kill $i: left: $(ctl a -o client qp mr) $(ctl b -o session) a: $(state a), was ${kept[a]}; b: $(state b), was ${kept[b]}"
+	begin ping && begin write
+	eventually 20 both_work || fail "kill $i: no session"
+	party=${parties[i % ${#parties[@]}]}
+	sleep "0.$(printf %03d $((RANDOM % 300)))" # the moment is what is tried
+	began=${EPOCHREALTIME/[^0-9]/}
+	kill -KILL "$(pid_of "$party")"
+	wait "$(pid_of "$party")" 2>/dev/null
+	eventually 20 noticed "$party" || fail "kill $i, of $party: not noticed: $(ctl a -o session) $(ctl b -o session)"
+	echo "$party $(((${EPOCHREALTIME/[^0-9]/} - began) / 1000))" >>"$tmp/times"
+	for client in ping write; do
+		kill "$(pid_of $client)" 2>/dev/null
+		eventually 20 all_end $client || fail "kill $i: $client does not end"
+	done
+	case $party in
+	pong | perf) serve "$party" ;;
+	a | b)
+		unset "kept[$party]"
+		daemon "$party" "${at[$party]}"
+		;;
+	esac
+done
+for host in a b; do stop $host || fail "daemon $host: exit status $?"; done
+sort "$tmp/times" | awk '{ n[$1]++; if ($2 > most[$1]) most[$1] = $2 } END { for (v in n) printf "%s%s: %d times, noticed after %d ms at most", sep++ ? "; " : "", v, n[v], most[v]; print "" }'
