@@ -60,15 +60,17 @@ static int send_registration(struct ddp_ctx *ctx, const char *call, struct msg_r
 	return request_reg_mr(ctx, call, &req->reg, fd, ret);
 }
 
-/* Memory that is copied is the daemon's to fill: its shadow. */
+/* After the registration: it has limits. Memory that is copied is the daemon's to fill: its shadow.
+ */
 static int populate_source(const struct mr *mr, const char *call, const struct source *src,
-			   unsigned access)
+			   uint32_t handle)
 {
-	int r = 0;
+	int r = src->rung == RUNG_AGENT ? 0 : populate(src->fd, src->offset, mr->pub.length);
 
-	if (access & DDP_ACCESS_POPULATE && src->rung != RUNG_AGENT)
-		r = populate(src->fd, src->offset, mr->pub.length);
-	return r ? reason_errno(r, call, "DDP_ACCESS_POPULATE") : 0;
+	if (!r)
+		return 0;
+	(void)request_dereg_mr(mr->pub.pd->ctx, call, handle);
+	return reason_errno(r, call, "DDP_ACCESS_POPULATE");
 }
 
 /* Registers pub.length bytes of the source with the daemon. */
@@ -78,10 +80,10 @@ static int register_mr(struct mr *mr, const char *call, const struct source *src
 	struct msg_reg_own_mr req =
 		request_for(mr, pd->handle, src, access & ~(unsigned)DDP_ACCESS_POPULATE);
 	struct msg_mr reply;
-	int r = populate_source(mr, call, src, access);
+	int r = send_registration(pd->ctx, call, &req, src->fd, &reply);
 
-	if (!r)
-		r = send_registration(pd->ctx, call, &req, src->fd, &reply);
+	if (!r && access & DDP_ACCESS_POPULATE)
+		r = populate_source(mr, call, src, reply.handle);
 	if (r)
 		return r;
 	mr->handle = reply.handle;
