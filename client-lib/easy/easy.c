@@ -437,9 +437,10 @@ static int take_request(struct ddp_easy *listener, uint64_t deadline)
 	}
 	e->end.bell = listener->end.bell; /* until it is established */
 	if (easy_hub_take_request(listener->hub, &listener->end, &e->end, &asked))
-		return accept_request(listener, e, &asked);
-	free_easy(e);
-	return 0;
+		r = accept_request(listener, e, &asked);
+	else
+		free_easy(e);
+	return r == -EPIPE ? listen_again(listener, deadline) : r;
 }
 
 /* Waits for the pending connection; it is gone if its peer has left. */
