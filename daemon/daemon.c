@@ -50,7 +50,7 @@ static int start_worker(struct daemon *d)
 	return event_loop_new(&turn_hooks, w, d->cfg.polling.budget_us, &w->loop);
 }
 
-/* vm.max_map_count, less our own, which include those of administrators. */
+/* vm.max_map_count, less our own and the bell pages: who uses up the maps can still attach. */
 static uint64_t maps_for_clients(void)
 {
 	unsigned long n = 65530;
@@ -61,7 +61,7 @@ static uint64_t maps_for_clients(void)
 			n = 65530;
 		fclose(f);
 	}
-	return n > OWN_MAPS ? n - OWN_MAPS : 0;
+	return n > OWN_MAPS + MAX_CLIENTS ? n - OWN_MAPS - MAX_CLIENTS : 0;
 }
 
 /* Of all users together, where the host or a table has less than the limits of many. */

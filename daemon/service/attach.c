@@ -141,7 +141,6 @@ void attach_free(struct client *c)
 	acct_release(&c->rings.fds);
 	acct_release(&c->rings.maps);
 	acct_release(&c->rings.memory);
-	acct_release(&c->bells.map);
 	acct_release(&c->memory);
 	acct_release(&c->io.fds);
 	acct_release(&c->charge);

@@ -40,13 +40,10 @@ static int charge(struct client *c, struct reply *rep)
 
 	if (c->hello.refusal[0]) /* of the reserve already */
 		return 0;
-	if (is_ddpctl(c) && !fits(c, bytes)) {
+	if (is_ddpctl(c) && !fits(c, bytes))
 		r = client_charge(c, ACCT_RESERVE, 1, &c->memory, rep);
-	} else {
+	else
 		r = client_charge(c, ACCT_MEMORY, bytes, &c->memory, rep);
-		if (!r)
-			r = client_charge(c, ACCT_MAPS, 1, &c->bells.map, rep);
-	}
 	rep->fatal = r != 0;
 	return r;
 }

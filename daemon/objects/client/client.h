@@ -52,7 +52,6 @@ struct client_hello {
 /* Its bell page: which of its queue pairs have work. */
 struct client_bells {
 	struct bell_page *page; /* NULL before hello */
-	struct acct_charge map; /* of the page */
 	struct list polled;     /* in worker.polled: the page is read in each turn */
 	uint64_t rung_ms;       /* when a bell or the doorbell rang last */
 	uint64_t rung_words;    /* words of the page that are still to be taken */
