@@ -324,8 +324,8 @@ static void burn(void)
 	volatile uint64_t sink = 0;
 
 	ready();
-	for (;;)
-		sink += 1;
+	while (sink < UINT64_MAX)
+		sink++;
 }
 
 int main(int argc, char **argv)
