@@ -26,7 +26,7 @@ enum {
 	/* RFC 5043 10: unacknowledged chunks of one stream. Two are reserved for the Terminates. */
 	ASSOC_UNACKED_MAX = 32767,
 	ASSOC_UNACKED_ENDS = 2, /* RDMAP Terminate and session Terminate */
-	ASSOC_OWNERS = 32,      /* lists of shares */
+	ASSOC_OWNERS = 8, /* lists of shares: short for an idle association, searched at a bind */
 };
 
 /* The streams of one owner. Those of a stream without an endpoint are in assoc.own. All zero until
