@@ -17,9 +17,9 @@ struct datapath {
 	struct assoc *ddp;
 	struct llp_conn *conn;
 	uint32_t mulpdu; /* largest DDP segment now */
-	uint64_t sent;   /* segments sent so far */
 	bool broken; /* the transport refused a segment that it must take: the association is given
 			up */
+	uint64_t sent; /* segments sent so far */
 	/* Session events, in order. May call assoc_ functions, must not free the association. */
 	void (*on_event)(void *user, const struct assoc_event *ev);
 	/* Bytes were placed, and are not delivered yet. May be NULL. */

@@ -40,11 +40,11 @@ struct llp_sctp_conn {
 	int err;
 	char reason[LLP_SCTP_REASON];
 	uint16_t streams;
+	bool part_whole; /* the message in `part` is complete and was returned */
 	uint32_t max_message;
-	uint64_t deadline_ms; /* while connecting */
-	uint8_t *part;        /* a message in fragments; NULL: none */
 	uint32_t part_len;
-	bool part_whole; /* it is complete and was returned */
+	uint8_t *part;        /* a message in fragments; NULL: none */
+	uint64_t deadline_ms; /* while connecting */
 };
 
 /* Functions of the transport. */
