@@ -96,12 +96,6 @@ static uint64_t used(enum acct_kind kind)
 	return acct_used(d.acct, c->uid, kind);
 }
 
-/* Without that of the bell page. */
-static uint64_t ring_maps(void)
-{
-	return used(ACCT_MAPS) - 1;
-}
-
 Test(rings, small_ones_lie_in_one_memfd_and_its_size_is_charged)
 {
 	struct msg_cq a, b;
@@ -116,12 +110,12 @@ Test(rings, small_ones_lie_in_one_memfd_and_its_size_is_charged)
 	cr_expect_eq(reply_ino, ino);
 	cr_expect_geq(b.offset, a.offset + a.bytes);
 	cr_expect_eq(used(ACCT_MEMORY) - before, RINGS_SLAB_BYTES);
-	cr_expect_eq(ring_maps(), 1);
+	cr_expect_eq(used(ACCT_MAPS), 1);
 	destroy(a.handle);
-	cr_expect_eq(ring_maps(), 1);
+	cr_expect_eq(used(ACCT_MAPS), 1);
 	destroy(b.handle);
 	cr_expect_eq(used(ACCT_MEMORY), before);
-	cr_expect_eq(ring_maps(), 0);
+	cr_expect_eq(used(ACCT_MAPS), 0);
 }
 
 Test(rings, freed_space_is_used_again)
@@ -139,7 +133,7 @@ Test(rings, freed_space_is_used_again)
 		a = make(SMALL);
 	}
 	cr_expect_neq(a.offset, keep.offset);
-	cr_expect_eq(ring_maps(), 1);
+	cr_expect_eq(used(ACCT_MAPS), 1);
 	cq = idtab_get(&c->handles.cqs, a.handle);
 	cr_expect_eq(cq->ring.sh->tail + cq->ring.sh->head, 0, "it is zeroed");
 }
@@ -155,7 +149,7 @@ Test(rings, large_ones_have_a_memfd_of_their_own)
 	a = make(LARGE);
 	cr_expect_neq(reply_ino, ino);
 	cr_expect_eq(a.offset, 0);
-	cr_expect_eq(ring_maps(), 2);
+	cr_expect_eq(used(ACCT_MAPS), 2);
 }
 
 Test(rings, an_old_library_gets_a_memfd_for_each_and_the_old_reply)
@@ -170,7 +164,7 @@ Test(rings, an_old_library_gets_a_memfd_for_each_and_the_old_reply)
 	cr_expect_eq(a.bytes, ring_bytes(SMALL, sizeof(struct wqe_cqe)));
 	make(SMALL);
 	cr_expect_neq(reply_ino, ino);
-	cr_expect_eq(ring_maps(), 2);
+	cr_expect_eq(used(ACCT_MAPS), 2);
 }
 
 Test(rings, descriptors_are_charged_and_released)
