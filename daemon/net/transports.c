@@ -45,7 +45,7 @@ static int open_user(struct worker *w, char *ret_reason, size_t len)
 	d->gso = cfg.gso != LLP_GSO_OFF;
 	if (cfg.udp_port == 0)
 		cfg.ret_free_port = &d->udp_port; /* peers do not expect it at the next start */
-	else
+	else if (!d->cfg.private)
 		cfg.fd_store = fd_store_hooks(w->fd_store);
 	return llp_user_open(&cfg, &association_llp_events, &w->net, ret_reason, len);
 }

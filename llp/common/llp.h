@@ -140,7 +140,8 @@ struct llp_config {
 						 kernel: the peers', 0 without UDP */
 	uint16_t *ret_free_port; /* user: NULL; else the first address takes any free port, stored
 				    here: it stays valid */
-	const struct llp_fd_store *fd_store; /* user: for its sockets; NULL: none. Not copied */
+	const struct llp_fd_store *fd_store; /* user: for its sockets; NULL: none, and no reason
+					      names who has a port. Not copied */
 	uint16_t streams;                    /* requested in both directions */
 	uint32_t adaptation;                 /* adaptation indication to send and to require */
 	uint32_t buffer;  /* bytes of send and of receive buffer per association */

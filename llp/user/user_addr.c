@@ -67,6 +67,16 @@ static bool take_stored(const struct user *t, const struct sockaddr_storage *a, 
 	return false;
 }
 
+/* Who has the port. To find it out takes long: not where addresses are tried one after the other.
+ */
+static const char *holder_text(const struct user *t, const struct sockaddr_storage *a,
+			       char ret[UDP_HOLDER_MAX])
+{
+	if (!t->sctp.cfg.fd_store)
+		return "";
+	return udp_holder_text(a, t->sctp.cfg.udp_port, ret);
+}
+
 static int open_sock(const struct user *t, const struct sockaddr_storage *a, struct udp **ret,
 		     char *ret_reason, size_t len)
 {
@@ -77,7 +87,7 @@ static int open_sock(const struct user *t, const struct sockaddr_storage *a, str
 	addr_host_text(a, text);
 	if (r == -EADDRINUSE)
 		snprintf(ret_reason, len, "UDP port %u of %s is in use%s", port, text,
-			 udp_holder_text(a, (uint16_t)port, holder));
+			 holder_text(t, a, holder));
 	else if (r == -EADDRNOTAVAIL)
 		snprintf(ret_reason, len, "%s is not an address of this host", text);
 	else if (r < 0)
