@@ -326,7 +326,7 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 /* Shuts down gracefully: queued data is delivered first. SCTP_DOWN follows. */
 void sctp_assoc_shutdown(struct sctp_assoc *a, uint64_t now_us);
 
-/* Sends an ABORT (in the next sctp_output()) with a text of at most 160 bytes, or NULL. No event
+/* Sends an ABORT (in the next sctp_output()) with a text of at most 128 bytes, or NULL. No event
  * follows. sctp_assoc_free() is left to do. */
 void sctp_assoc_abort(struct sctp_assoc *a, const char *text);
 

@@ -16,7 +16,7 @@
 enum {
 	LLP_SCTP_MAX_CONNS = 16384,
 	LLP_SCTP_MAX_MESSAGE = 131072, /* the longest that is assembled from fragments */
-	LLP_SCTP_REASON = 192,
+	LLP_SCTP_REASON = 176,
 };
 
 enum llp_sctp_state {

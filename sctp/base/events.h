@@ -12,7 +12,7 @@
 #include "sctp/sctp.h"
 #include "util/list.h"
 
-enum { SCTP_ABORT_TEXT = 160 };
+enum { SCTP_ABORT_TEXT = 128 };
 
 /* Read-only but for events.c. */
 struct sctp_events {
