@@ -139,7 +139,8 @@ static uint64_t sharers(const struct amounts *m, uint64_t own)
 	return m->users + (own == 0);
 }
 
-/* The share of it. Rounded up, so that no uid is refused while something is left. */
+/* The share of it: alone, all but a quarter. Beside others it is rounded up, so that no uid is
+ * refused while something is left. */
 static uint64_t share_of(uint64_t left, uint64_t users)
 {
 	if (users == 1)

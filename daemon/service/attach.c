@@ -187,7 +187,7 @@ static void readable(void *user, unsigned what)
 	drr_add(&c->io.turn);
 }
 
-/* Reads one record. Returns its cost; 0: there is none, or none is read for now. */
+/* Reads one record. Returns its cost; 0: there is none, or the client is ending. */
 static uint32_t read_record(struct client *c)
 {
 	_Alignas(8) unsigned char rec[MSG_MAX];

@@ -11,8 +11,8 @@
 #include "daemon/net/association_index.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
-#include "daemon/service/watch.h"
 #include "daemon/service/stop.h"
+#include "daemon/service/watch.h"
 #include "ipc/ctl.h"
 
 /* Reasons for peers and programs. */
