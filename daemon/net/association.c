@@ -99,7 +99,7 @@ static struct assoc_cfg ddp_cfg(struct association *assoc, const struct llp_info
 static int make_ddp(struct association *assoc, const struct assoc_cfg *cfg)
 {
 	size_t bytes = assoc_size(cfg);
-	uint32_t blocks = assoc_blocks(cfg);
+	uint32_t blocks = assoc_blocks();
 	void *mem;
 
 	if (!blocks_reserve(cfg->pool, blocks))

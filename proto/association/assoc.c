@@ -13,12 +13,7 @@ enum { ALIGN = 64 };
 
 static size_t streams_size(const struct assoc_cfg *cfg)
 {
-	return checked_round_up(cfg->streams * sizeof(struct assoc_stream), ALIGN);
-}
-
-static size_t shares_size(const struct assoc_cfg *cfg)
-{
-	return checked_round_up(cfg->streams * sizeof(struct assoc_share), ALIGN);
+	return checked_round_up(assoc_streams_size(cfg), ALIGN);
 }
 
 static size_t store_size(const struct assoc_cfg *cfg)
@@ -29,13 +24,13 @@ static size_t store_size(const struct assoc_cfg *cfg)
 size_t assoc_size(const struct assoc_cfg *cfg)
 {
 	return checked_round_up(sizeof(struct assoc), ALIGN) + ALIGN + streams_size(cfg) +
-	       shares_size(cfg) + store_size(cfg);
+	       store_size(cfg);
 }
 
-uint32_t assoc_blocks(const struct assoc_cfg *cfg)
+uint32_t assoc_blocks(void)
 {
-	/* private data of each stream and of the event being reported */
-	return cfg->streams + 1U;
+	/* the private data of the event that is reported */
+	return assoc_streams_blocks() + 1;
 }
 
 struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
@@ -45,10 +40,9 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 
 	a->cfg = *cfg;
 	at += -(uintptr_t)at & (ALIGN - 1);
-	a->stream = (struct assoc_stream *)(void *)at;
+	assoc_streams_init(a, at);
 	at += streams_size(cfg);
-	assoc_shares_init(a, (struct assoc_share *)(void *)at);
-	at += shares_size(cfg);
+	assoc_shares_init(a);
 	ssn_store_init(&a->store, cfg->pool, at, cfg->records_max);
 	early_queue_init(&a->early, &cfg->early_memory, cfg->early_max);
 	a->room = DDP_TX_NO_ROOM;
@@ -66,40 +60,12 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	return a;
 }
 
-struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)
-{
-	struct assoc_stream *s = assoc_stream_at(a, sid);
-
-	if (s->session.trace)
-		return s;
-	s->session.sid = sid;
-	s->session.trace = &a->trace;
-	drr_init(&s->turn, &a->own.turn);
-	s->share = &a->own;
-	list_init(&s->park);
-	list_init(&s->timer);
-	list_init(&s->stall);
-	list_init(&s->resume);
-	list_init(&s->await);
-	list_init(&s->event_link);
-	if (a->touched <= sid)
-		a->touched = sid + 1U;
-	return s;
-}
-
 void assoc_clear(struct assoc *a)
 {
 	if (!a)
 		return;
-	for (uint32_t i = 0; i < a->touched; i++) {
-		struct assoc_stream *s = assoc_stream_at(a, i);
-
-		blocks_put(a->cfg.pool, s->priv);
-		s->priv = NULL;
-		s->has_priv = false;
-		if (s->session.trace)
-			assoc_not_ready(a, s);
-	}
+	assoc_streams_clear(a);
+	assoc_shares_clear(a);
 	blocks_put(a->cfg.pool, a->event_priv);
 	a->event_priv = NULL;
 	ssn_store_clear(&a->store);
@@ -384,13 +350,14 @@ static void negotiate(struct assoc_stream *s, const struct rdmap *ep, const stru
 	s->terms.wait = s->terms.wait && !ep->raw; /* raw has no ready-to-receive message */
 }
 
-/* The lowest free stream of our parity that has no events left to report. */
+/* The lowest free stream of our parity that has no events left to report. NULL: there is none, or
+ * no memory for it. */
 static struct assoc_stream *find_free(struct assoc *a)
 {
 	for (uint32_t sid = a->cfg.even ? 0 : 1; sid < a->cfg.streams; sid += 2) {
 		struct assoc_stream *s = assoc_stream_get(a, (uint16_t)sid);
 
-		if (s->session.state == SESSION_IDLE && s->events == 0)
+		if (!s || (s->session.state == SESSION_IDLE && s->events == 0))
 			return s;
 	}
 	return NULL;
@@ -423,7 +390,7 @@ bool assoc_full(struct assoc *a)
 /* The stream if its Initiate waits for a decision, or NULL. */
 static struct assoc_stream *find_pending(struct assoc *a, uint16_t sid)
 {
-	struct assoc_stream *s = sid < a->cfg.streams ? assoc_stream_get(a, sid) : NULL;
+	struct assoc_stream *s = sid < a->cfg.streams ? assoc_stream_used(a, sid) : NULL;
 
 	return s && s->session.state == SESSION_PENDING ? s : NULL;
 }
@@ -476,10 +443,10 @@ void assoc_lost(struct assoc *a)
 	a->lost = true;
 	a->out.stream = NULL;
 	for (uint32_t i = 0; i < a->touched; i++) {
-		struct assoc_stream *s = assoc_stream_at(a, i);
+		struct assoc_stream *s = assoc_stream_used(a, i);
 
-		if (!s->session.trace)
-			continue; /* never used */
+		if (!s)
+			continue;
 		assoc_reason(s, ASSOC_REASON_LOST, &at);
 		assoc_session(a, s, SESSION_LOST);
 		s->first = 0; /* no message is sent from now on */

@@ -50,8 +50,9 @@ struct assoc_cfg {
 /* Bytes of memory for an association. Most of them are never written. */
 size_t assoc_size(const struct assoc_cfg *cfg);
 
-/* Blocks of the pool that it can hold at once: the caller reserves them. */
-uint32_t assoc_blocks(const struct assoc_cfg *cfg);
+/* Blocks of the pool that the caller reserves for it. It reserves more of them when it needs them,
+ * for streams and for messages out of order; without them it has fewer sessions at once. */
+uint32_t assoc_blocks(void);
 
 /* Makes an association in zeroed memory of that size. The caller keeps the memory and frees it,
  * after assoc_clear(). */

@@ -4,6 +4,7 @@
  *
  *   assoc.c         set-up, calls, time, the actions of a session
  *   assoc_event.c   events for the owner
+ *   assoc_stream.c  the memory of streams
  *   assoc_sched.c   which streams may send
  *   assoc_share.c   whose streams they are
  *   assoc_tx.c      the next message to send
@@ -27,6 +28,7 @@ enum {
 	ASSOC_UNACKED_MAX = 32767,
 	ASSOC_UNACKED_ENDS = 2, /* RDMAP Terminate and session Terminate */
 	ASSOC_OWNERS = 8, /* lists of shares: short for an idle association, searched at a bind */
+	ASSOC_PIECE = 2,  /* streams that get memory together */
 };
 
 /* The streams of one owner. Those of a stream without an endpoint are in assoc.own. All zero until
@@ -130,8 +132,8 @@ struct assoc_departure {
 
 struct assoc {
 	struct assoc_cfg cfg;
-	struct assoc_stream
-		*stream;     /* cfg.streams of them: first the even ids, then the odd ones */
+	struct assoc_stream *
+		*piece;      /* by assoc_piece_of(), NULL until one of its streams is used */
 	uint32_t touched;    /* ids from this one on were never used */
 	uint8_t *event_priv; /* block with the private data of the last event, or NULL */
 	struct ssn_store store;
@@ -157,13 +159,13 @@ struct assoc {
 	struct assoc_share own;   /* of streams without an endpoint */
 	struct assoc_share first; /* of the first owner: else each association would touch a page */
 	struct assoc_share *shares[ASSOC_OWNERS]; /* of the others, by their owner */
-	struct assoc_share *share, *free_shares;  /* memory for them */
-	uint32_t used_shares;                     /* of that; those after it are zero */
-	struct list held;                         /* shares that the transport takes no more of */
-	struct list waiting;      /* streams that wait until everything is acknowledged */
-	struct list later;        /* streams that wait for the next assoc_tick() */
-	struct list undecided;    /* by deadline */
-	struct list grace;        /* by deadline: raw, the ULP may still send a message */
+	struct assoc_share *free_shares;
+	struct assoc_shares *share_blocks; /* memory of them */
+	struct list held;                  /* shares that the transport takes no more of */
+	struct list waiting;               /* streams that wait until everything is acknowledged */
+	struct list later;                 /* streams that wait for the next assoc_tick() */
+	struct list undecided;             /* by deadline */
+	struct list grace;                 /* by deadline: raw, the ULP may still send a message */
 	struct list sending_last; /* by deadline: closed, and earlier requests are still sent */
 	struct list closing;      /* by deadline */
 	struct list stalled;      /* by deadline */
@@ -176,15 +178,60 @@ struct assoc {
 	struct assoc_departure out;
 };
 
-/* Where a stream is. Each side begins sessions on ids of one parity: side by side they use less
- * memory. */
-static inline struct assoc_stream *assoc_stream_at(const struct assoc *a, uint32_t sid)
+/* The piece of a stream. Each side begins sessions on ids of one parity: these are together. */
+static inline uint32_t assoc_piece_of(uint32_t sid)
 {
-	return &a->stream[(sid & 1 ? (a->cfg.streams + 1U) / 2 : 0) + sid / 2];
+	return sid / (2 * ASSOC_PIECE) * 2 + sid % 2;
 }
 
-/* The stream, initialized at its first use. sid is less than cfg.streams. */
-struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid);
+/* The first stream of a piece. */
+static inline uint32_t assoc_piece_sid(uint32_t piece)
+{
+	return piece / 2 * 2 * ASSOC_PIECE + piece % 2;
+}
+
+/* Where a stream is, whose piece has memory. */
+static inline struct assoc_stream *assoc_stream_at(const struct assoc *a, uint32_t sid)
+{
+	return &a->piece[assoc_piece_of(sid)][sid / 2 % ASSOC_PIECE];
+}
+
+/* The stream, or NULL if it was never used. sid is less than cfg.streams. */
+static inline struct assoc_stream *assoc_stream_used(const struct assoc *a, uint32_t sid)
+{
+	struct assoc_stream *piece = a->piece[assoc_piece_of(sid)];
+	struct assoc_stream *s = piece ? &piece[sid / 2 % ASSOC_PIECE] : NULL;
+
+	return s && s->session.trace ? s : NULL;
+}
+
+/* ---- assoc_stream.c ---- */
+
+/* Bytes beside struct assoc, and blocks of the pool that are reserved for the first streams. */
+size_t assoc_streams_size(const struct assoc_cfg *cfg);
+uint32_t assoc_streams_blocks(void);
+
+/* An association begins. mem: zeroed. */
+void assoc_streams_init(struct assoc *a, void *mem);
+
+/* It ends, and gives all blocks back. */
+void assoc_streams_clear(struct assoc *a);
+
+/* The stream, initialized at its first use. NULL: the pool has no memory for it. */
+struct assoc_stream *assoc_stream_make(struct assoc *a, uint16_t sid);
+
+/* The stream of a message that arrived. NULL: there is none, no session can begin with this message
+ * on a stream that was never used, or the pool has no memory. */
+struct assoc_stream *assoc_stream_for(struct assoc *a, const struct assoc_msg *m);
+
+static inline struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)
+{
+	struct assoc_stream *s = assoc_stream_used(a, sid);
+
+	return s ? s : assoc_stream_make(a, sid);
+}
+
+/* ---- assoc.c ---- */
 
 /* Makes sure that the stream gets acknowledgments if its requests await some. */
 static inline void assoc_await_acks(struct assoc *a, struct assoc_stream *s)
@@ -352,8 +399,10 @@ void assoc_restart_clock(struct assoc *a, struct assoc_stream *s);
 
 /* ---- assoc_share.c ---- */
 
-/* An association begins. mem: zeroed, for as many shares as there are streams. */
-void assoc_shares_init(struct assoc *a, struct assoc_share *mem);
+void assoc_shares_init(struct assoc *a);
+
+/* An association ends: gives all blocks back. No stream is in a share. */
+void assoc_shares_clear(struct assoc *a);
 
 /* An endpoint is bound to the stream, or leaves it. */
 void assoc_share_join(struct assoc *a, struct assoc_stream *s);

@@ -22,9 +22,9 @@ uint16_t assoc_pending(const struct assoc *a)
 bool assoc_stream_next(const struct assoc *a, uint32_t *pos, struct assoc_stream_info *ret)
 {
 	for (; *pos < a->touched; (*pos)++) {
-		const struct assoc_stream *s = assoc_stream_at(a, *pos);
+		const struct assoc_stream *s = assoc_stream_used(a, *pos);
 
-		if (s->session.state == SESSION_IDLE)
+		if (!s || s->session.state == SESSION_IDLE)
 			continue;
 		*ret = (struct assoc_stream_info){
 			.sid = s->session.sid,

@@ -343,13 +343,12 @@ static void count_message(struct assoc *a, const struct assoc_msg *m)
 
 int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *ret)
 {
-	ret->ndst = 0;
-	a->in.stream = NULL;
-	a->in.verdict = ASSOC_IGNORE;
-	if (!a->lost && msg->sid < a->cfg.streams) {
-		struct assoc_stream *s = assoc_stream_get(a, msg->sid);
+	struct assoc_stream *s = a->lost ? NULL : assoc_stream_for(a, msg);
 
-		a->in.stream = s;
+	ret->ndst = 0;
+	a->in.stream = s;
+	a->in.verdict = ASSOC_IGNORE;
+	if (s) {
 		a->in.verdict = msg->ppid == WIRE_PPID_CREDIT && assoc_credit_rx(a, s, msg)
 					? ASSOC_CREDIT_TAKEN
 					: classify(a, s, msg, ret);

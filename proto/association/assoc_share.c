@@ -2,9 +2,19 @@
 /*
  * Whose streams may send. Those of one owner are a share; the shares of an owner in several
  * associations, and owners, take turns in a tree that the owner of the associations keeps. There
- * are at most as many shares as endpoints, so their memory is that of the association.
+ * are at most as many shares as endpoints. An association has memory for one, and takes blocks for
+ * more; without a block an owner has its turns with messages of no endpoint.
  */
 #include "proto/association/assoc_impl.h"
+
+enum { SHARES = (BLOCKS_SIZE - sizeof(void *)) / sizeof(struct assoc_share) };
+
+struct assoc_shares {
+	struct assoc_shares *next;
+	struct assoc_share h[SHARES];
+};
+
+static_assert(sizeof(struct assoc_shares) <= BLOCKS_SIZE, "they are in a block");
 
 static struct assoc_share **shares_of(struct assoc *a, const struct drr *owner)
 {
@@ -19,23 +29,50 @@ static void init_share(struct assoc *a, struct assoc_share *h, struct drr *owner
 	h->endpoints = 0;
 }
 
-void assoc_shares_init(struct assoc *a, struct assoc_share *mem)
+void assoc_shares_init(struct assoc *a)
 {
-	a->share = mem;
 	a->free_shares = &a->first;
 	list_init(&a->held);
 	drr_init(&a->root, NULL);
 	init_share(a, &a->own, a->cfg.others ? a->cfg.others : &a->root);
 }
 
+void assoc_shares_clear(struct assoc *a)
+{
+	struct assoc_shares *b;
+
+	a->free_shares = NULL;
+	while ((b = a->share_blocks)) {
+		a->share_blocks = b->next;
+		blocks_give(a->cfg.pool, b);
+	}
+}
+
+static void take_shares(struct assoc *a)
+{
+	struct assoc_shares *b = blocks_take(a->cfg.pool);
+
+	if (!b)
+		return;
+	b->next = a->share_blocks;
+	a->share_blocks = b;
+	for (unsigned i = 0; i < SHARES; i++) {
+		b->h[i].next = a->free_shares;
+		a->free_shares = &b->h[i];
+	}
+}
+
+/* NULL: there is no memory for it. */
 static struct assoc_share *new_share(struct assoc *a, struct drr *owner)
 {
-	struct assoc_share **at = shares_of(a, owner), *h = a->free_shares;
+	struct assoc_share **at = shares_of(a, owner), *h;
 
-	if (h)
-		a->free_shares = h->next;
-	else
-		h = &a->share[a->used_shares++];
+	if (!a->free_shares)
+		take_shares(a);
+	h = a->free_shares;
+	if (!h)
+		return NULL;
+	a->free_shares = h->next;
 	init_share(a, h, owner);
 	h->next = *at;
 	*at = h;
@@ -79,13 +116,12 @@ static void move(struct assoc *a, struct assoc_stream *s, struct assoc_share *to
 void assoc_share_join(struct assoc *a, struct assoc_stream *s)
 {
 	struct drr *owner = s->ep->owner;
-	struct assoc_share *h = &a->own;
+	struct assoc_share *h = owner ? find_share(a, owner) : &a->own;
 
-	if (owner) {
-		h = find_share(a, owner);
-		if (!h)
-			h = new_share(a, owner);
-	}
+	if (!h)
+		h = new_share(a, owner);
+	if (!h)
+		h = &a->own;
 	h->endpoints++;
 	move(a, s, h);
 }

@@ -46,7 +46,7 @@ void pair_init(struct pair_node *n, const struct assoc_cfg *cfg)
 
 	*n = (struct pair_node){.mulpdu = 1450, .pool = test_blocks_new(PAIR_BLOCKS)};
 	own.pool = &n->pool->blocks;
-	must(blocks_reserve(own.pool, assoc_blocks(cfg)));
+	must(blocks_reserve(own.pool, assoc_blocks()));
 	n->assoc = assoc_init(zeroed(assoc_size(cfg)), &own);
 	n->stags = stag_table_init(zeroed(stag_table_size(PAIR_REGIONS)), PAIR_REGIONS);
 	assoc_tick(n->assoc, 0);

@@ -48,9 +48,9 @@ static struct assoc_end *peer_new(struct node *n, bool opener)
 	p->node = n;
 	p->opener = opener;
 	p->timer_us = UINT64_MAX;
-	if (!blocks_reserve(cfg.pool, assoc_blocks(&cfg)))
+	if (!blocks_reserve(cfg.pool, assoc_blocks()))
 		fail(w, "n%u: no blocks", n->id);
-	p->blocks = assoc_blocks(&cfg);
+	p->blocks = assoc_blocks();
 	p->assoc = assoc_init(alloc_zeroed(assoc_size(&cfg)), &cfg);
 	assoc_set_trace(p->assoc, on_trace, p);
 	p->dp = (struct datapath){.ddp = p->assoc, .on_event = on_event, .user = p};

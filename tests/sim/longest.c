@@ -226,10 +226,10 @@ static void set_up(struct end *e, bool opener)
 	r.base = e->base;
 	stag_add(e->stags, &r);
 	ep.stags = e->stags;
-	e->pool = test_blocks_new(rdmap_blocks(&ep) + assoc_blocks(&cfg) +
+	e->pool = test_blocks_new(rdmap_blocks(&ep) + assoc_blocks() +
 				  ssn_store_blocks(cfg.records_max));
 	cfg.pool = ep.pool = &e->pool->blocks;
-	blocks_reserve(ep.pool, rdmap_blocks(&ep) + assoc_blocks(&cfg));
+	blocks_reserve(ep.pool, rdmap_blocks(&ep) + assoc_blocks());
 	e->ep = rdmap_init(alloc_zeroed(rdmap_size(&ep)), &ep, &ops, e);
 	e->assoc = assoc_init(alloc_zeroed(assoc_size(&cfg)), &cfg);
 }

@@ -10,13 +10,14 @@ needs ddpsctpd ddpctl
 # A little more than a power of two.
 daemon_in=(bash -c 'ulimit -v 8650000 && exec "$@"' daemon)
 a=$(address 0) b=$(address 1)
-daemon a "$a"
-daemon b "$b"
+for name in a b; do
+	daemon $name "${!name}" 'limits: {listeners: 4000, qps: 4000, memory: 4GiB}'
+done
 # opens N PORTS BYTES: sessions of idle associations, one for each port, with ends that register so much memory.
 opens() {
 	timeout 120 "$bin/tests/system/idle_sessions" "$(socket_of a)" "$(socket_of b)" "$b" 7000 "$1" "$2" 0 "$3" \
 		>"$tmp/idle.log" 2>&1 <<<'' && grep -q '^open' "$tmp/idle.log"
 }
 opens 1 1 $((1 << 30)) || fail 'a region of 1 GiB'
-opens 500 500 64 || fail '500 associations'
+opens 3000 3000 64 || fail '3000 associations'
 for name in a b; do stop $name || fail "daemon $name: exit status $?"; done

@@ -219,3 +219,68 @@ Test(assoc, stream_of_the_wrong_parity_is_accepted_from_the_peer)
 	pair_push(&b, &m);
 	cr_expect_eq(expect_event(&b, ASSOC_EV_REQUEST).sid, 1);
 }
+
+/* ---- memory ---- */
+
+Test(assoc, an_idle_association_with_many_streams_has_few_addresses)
+{
+	struct assoc_cfg cfg = pair_cfg(true);
+
+	cfg.streams = 2048;
+	cfg.records_max = UINT16_MAX;
+	cr_expect_leq(assoc_size(&cfg), 64 << 10);
+	cr_expect_leq(assoc_blocks(), 8);
+	cfg.streams = UINT16_MAX;
+	cr_expect_leq(assoc_size(&cfg), 512 << 10);
+	cr_expect_leq(assoc_blocks(), 8);
+}
+
+/* Reserves all that is left of a pool. Returns how much. */
+static uint64_t take_pool(struct pair_node *n)
+{
+	struct blocks *pool = &n->pool->blocks;
+	uint64_t left = (uint64_t)pool->chunks * BLOCKS_OF_CHUNK - pool->reserved;
+
+	cr_assert(blocks_reserve(pool, left));
+	return left;
+}
+
+static void initiate(struct pair_node *to, uint16_t sid)
+{
+	struct pair_msg m = pair_control(sid, 0, WIRE_INITIATE, "?", 1);
+
+	pair_push(to, &m);
+}
+
+Test(assoc, without_memory_for_more_streams_the_first_ones_work)
+{
+	const struct pair_qp *second = pair_qp(&a);
+	uint64_t left = take_pool(&a);
+	uint16_t sid;
+
+	initiate(&a, 1);
+	initiate(&a, 3);
+	initiate(&a, 5);
+	cr_expect_eq(assoc_pending(a.assoc), 2);
+	cr_expect_eq(assoc_counters(a.assoc)->rx_dropped, 1);
+	cr_assert_eq(pair_plain_connect(a.assoc, qa->ep, NULL, 0, &sid), ASSOC_E_OK);
+	cr_expect_eq(sid, 0);
+	cr_assert_eq(pair_plain_connect(a.assoc, second->ep, NULL, 0, &sid), ASSOC_E_OK);
+	cr_expect(assoc_full(a.assoc));
+	blocks_unreserve(&a.pool->blocks, left);
+	cr_expect_not(assoc_full(a.assoc));
+	initiate(&a, 5);
+	cr_expect_eq(assoc_pending(a.assoc), 3);
+}
+
+Test(assoc, all_blocks_go_back)
+{
+	uint64_t used = a.pool->blocks.used, reserved = a.pool->blocks.reserved;
+
+	for (uint16_t sid = 1; sid < 8; sid += 2)
+		initiate(&a, sid);
+	cr_expect_gt(a.pool->blocks.reserved, reserved);
+	assoc_clear(a.assoc);
+	cr_expect_eq(a.pool->blocks.used, used);
+	cr_expect_eq(a.pool->blocks.reserved, reserved);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The memory of streams. Most streams of an association are never used. The first ones of both
+ * sides are beside the association; the others get blocks of the pool when they are used, one for
+ * some streams and one for the private data of each. The pool may have none left.
+ */
+#include <string.h>
+
+#include "proto/association/assoc_impl.h"
+
+enum {
+	OWN = 2, /* pieces beside the association: ours and the peer's first streams */
+	BLOCKS = 1 + ASSOC_PIECE,
+};
+
+static_assert(ASSOC_PIECE * sizeof(struct assoc_stream) <= BLOCKS_SIZE, "a piece is in a block");
+
+static uint32_t pieces(const struct assoc_cfg *cfg)
+{
+	return (cfg->streams + 2U * ASSOC_PIECE - 1) / (2 * ASSOC_PIECE) * 2;
+}
+
+size_t assoc_streams_size(const struct assoc_cfg *cfg)
+{
+	return OWN * ASSOC_PIECE * sizeof(struct assoc_stream) +
+	       pieces(cfg) * sizeof(struct assoc_stream *);
+}
+
+uint32_t assoc_streams_blocks(void)
+{
+	return OWN * ASSOC_PIECE;
+}
+
+void assoc_streams_init(struct assoc *a, void *mem)
+{
+	struct assoc_stream *own = mem;
+
+	a->piece = (struct assoc_stream **)(void *)(own + OWN * ASSOC_PIECE);
+	for (unsigned i = 0; i < OWN; i++)
+		a->piece[i] = own + i * ASSOC_PIECE;
+}
+
+static void init_stream(struct assoc *a, struct assoc_stream *s, uint16_t sid)
+{
+	s->session.sid = sid;
+	s->session.trace = &a->trace;
+	drr_init(&s->turn, &a->own.turn);
+	s->share = &a->own;
+	list_init(&s->park);
+	list_init(&s->timer);
+	list_init(&s->stall);
+	list_init(&s->resume);
+	list_init(&s->await);
+	list_init(&s->event_link);
+	if (a->touched <= sid)
+		a->touched = sid + 1U;
+}
+
+struct assoc_stream *assoc_stream_make(struct assoc *a, uint16_t sid)
+{
+	struct assoc_stream **at = &a->piece[assoc_piece_of(sid)];
+	struct assoc_stream *s;
+
+	if (!*at) {
+		if (!blocks_reserve(a->cfg.pool, BLOCKS))
+			return NULL;
+		*at = memset(blocks_get(a->cfg.pool), 0, BLOCKS_SIZE);
+	}
+	s = assoc_stream_at(a, sid);
+	if (!s->session.trace)
+		init_stream(a, s, sid);
+	return s;
+}
+
+struct assoc_stream *assoc_stream_for(struct assoc *a, const struct assoc_msg *m)
+{
+	struct assoc_stream *s;
+
+	if (m->sid >= a->cfg.streams)
+		return NULL;
+	s = assoc_stream_used(a, m->sid);
+	return s || m->ppid != WIRE_PPID_CONTROL ? s : assoc_stream_make(a, m->sid);
+}
+
+static void clear_stream(struct assoc *a, struct assoc_stream *s)
+{
+	blocks_put(a->cfg.pool, s->priv);
+	s->priv = NULL;
+	s->has_priv = false;
+	assoc_not_ready(a, s);
+}
+
+static void free_piece(struct assoc *a, uint32_t i)
+{
+	if (!a->piece[i])
+		return;
+	blocks_put(a->cfg.pool, a->piece[i]);
+	blocks_unreserve(a->cfg.pool, BLOCKS);
+	a->piece[i] = NULL;
+}
+
+void assoc_streams_clear(struct assoc *a)
+{
+	struct assoc_stream *s;
+
+	for (uint32_t sid = 0; sid < a->touched; sid++)
+		if ((s = assoc_stream_used(a, sid)))
+			clear_stream(a, s);
+	for (uint32_t i = OWN; i < pieces(&a->cfg) && assoc_piece_sid(i) < a->touched; i++)
+		free_piece(a, i);
+	a->touched = 0;
+}
