@@ -7,6 +7,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "ipc/try_again.h"
+
 /* The kernel also uses the padding of the last control message, for one descriptor more. */
 union control {
 	struct cmsghdr align;
@@ -48,6 +50,7 @@ int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds
 	struct iovec iov = {.iov_base = (void *)rec, .iov_len = len};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
 	union control c;
+	int tries = 0;
 	ssize_t n;
 
 	/* The receiver could not distinguish an empty record from the end. */
@@ -57,7 +60,7 @@ int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds
 		put_fds(&m, &c, fds, nfds);
 	do {
 		n = sendmsg(fd, &m, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && try_again(errno, &tries));
 	return n < 0 ? outcome(errno) : 0;
 }
 
@@ -79,11 +82,12 @@ static unsigned get_fds(struct msghdr *m, int fds[CONTROL_FDS])
 
 static ssize_t receive(int fd, struct msghdr *m)
 {
+	int tries = 0;
 	ssize_t n;
 
 	do {
 		n = recvmsg(fd, m, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && try_again(errno, &tries));
 	return n;
 }
 

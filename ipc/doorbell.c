@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "ipc/try_again.h"
+
 int doorbell_create(int *ret_ring, int *ret_wait)
 {
 	int smallest = 0; /* the kernel raises it to room for some rings */
@@ -26,11 +28,12 @@ int doorbell_create(int *ret_ring, int *ret_wait)
 
 int doorbell_ring(int ring)
 {
+	int tries = 0;
 	ssize_t n;
 
 	do {
 		n = send(ring, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && try_again(errno, &tries));
 	/* Full: the other end is readable already. */
 	if (n >= 0 || errno == EAGAIN)
 		return 0;
@@ -41,11 +44,12 @@ int doorbell_ring(int ring)
 static int take(int wait, size_t max)
 {
 	char rings[64];
+	int tries = 0;
 	ssize_t n;
 
 	do {
 		n = recv(wait, rings, max, MSG_DONTWAIT);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && try_again(errno, &tries));
 	if (n > 0)
 		return (int)n;
 	if (n == 0)

@@ -87,6 +87,8 @@ static int receive_reply(struct ddp_ctx *ctx, const struct request *r)
 		end_connection(ctx);
 		return reason_errno(-EMFILE, r->call, "the reply");
 	}
+	if (e < 0) /* its reply would answer the next request */
+		end_connection(ctx);
 	if (e)
 		return reason_errno(e < 0 ? e : -EAGAIN, r->call, "waiting for the daemon");
 	e = check_reply(ctx, r, &reply, len, nfds);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -240,4 +241,42 @@ Test(conn, other_failures_are_forwarded)
 	cr_assert_eq(conn_send(-1, "x", 1, NULL, 0), -EBADF);
 	cr_assert_eq(conn_send(a, "x", 1, &no, 1), -EBADF);
 	cr_assert_eq(conn_recv(-1, buf, sizeof(buf), &len, fds, &nfds), -EBADF);
+}
+
+/* ---- a kernel without memory ---- */
+
+static int failures; /* so many of the next calls fail */
+
+ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	if (failures == 0)
+		return syscall(SYS_sendmsg, fd, m, flags);
+	failures--;
+	errno = ENOBUFS;
+	return -1;
+}
+
+ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+	if (failures == 0)
+		return syscall(SYS_recvmsg, fd, m, flags);
+	failures--;
+	errno = ENOMEM;
+	return -1;
+}
+
+Test(conn, a_record_is_not_lost_when_the_kernel_has_no_memory_for_a_moment)
+{
+	failures = 3;
+	cr_expect_eq(conn_send(a, "hello", 5, NULL, 0), 0);
+	failures = 3;
+	cr_expect_eq(receive(sizeof(buf)), 0);
+	cr_expect_eq(len, 5);
+}
+
+Test(conn, a_kernel_that_has_no_memory_for_long_is_reported)
+{
+	failures = 1000;
+	cr_expect_eq(conn_send(a, "hello", 5, NULL, 0), -ENOBUFS);
+	cr_expect_eq(receive(sizeof(buf)), -ENOMEM);
 }

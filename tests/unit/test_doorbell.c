@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "ipc/doorbell.h"
@@ -135,4 +136,30 @@ Test(doorbell, rings_can_be_taken_one_at_a_time)
 	close(ring_fd);
 	cr_assert_eq(doorbell_take(wait_fd), 1);
 	cr_assert_eq(doorbell_take(wait_fd), -EPIPE);
+}
+
+/* ---- a kernel without memory ---- */
+
+static int failures; /* so many of the next rings fail */
+
+ssize_t send(int fd, const void *p, size_t n, int flags)
+{
+	if (failures == 0)
+		return syscall(SYS_sendto, fd, p, n, flags, NULL, 0);
+	failures--;
+	errno = ENOBUFS;
+	return -1;
+}
+
+Test(doorbell, a_ring_is_not_lost_when_the_kernel_has_no_memory_for_a_moment)
+{
+	failures = 3;
+	cr_expect_eq(doorbell_ring(ring_fd), 0);
+	cr_expect_eq(ready(wait_fd), POLLIN);
+}
+
+Test(doorbell, a_kernel_that_has_no_memory_for_long_is_reported)
+{
+	failures = 1000;
+	cr_expect_eq(doorbell_ring(ring_fd), -ENOBUFS);
 }
