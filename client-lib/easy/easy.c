@@ -443,15 +443,19 @@ static int take_request(struct ddp_easy *listener, uint64_t deadline)
 	return r == -EPIPE ? listen_again(listener, deadline) : r;
 }
 
-/* Waits for the pending connection; it is gone if its peer has left. */
+/* Waits for the pending connection; it is gone if its peer has left, or the daemon. If waiting
+ * fails for another reason, it stays. */
 static int finish_pending(struct ddp_easy *listener, struct ddp_easy **ret, uint64_t deadline)
 {
 	struct ddp_easy *e = listener->pending;
-	int r = await_answer(e, deadline);
+	int r = easy_hub_wait(e->hub, &e->end, is_answered, deadline);
 
-	if (r == -EINPROGRESS)
-		return easy_error_set(&listener->error, -ETIMEDOUT,
+	if (r == -ETIMEDOUT)
+		return easy_error_set(&listener->error, r,
 				      "ddp_easy_accept: a peer has not completed its connection");
+	if (r < 0 && r != -EPIPE)
+		return easy_error_pass(&listener->error, r);
+	r = await_answer(e, deadline);
 	listener->pending = NULL;
 	if (r < 0) {
 		free_easy(e);

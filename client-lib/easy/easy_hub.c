@@ -276,7 +276,7 @@ static void destroy(struct easy_hub *hub, struct ddp_id *id)
 		pthread_mutex_lock(&hub->lock);
 		r = ddp_destroy_id(id);
 		pthread_mutex_unlock(&hub->lock);
-		if (r != -EBUSY)
+		if (r != -EBUSY || ddp_id_qp(id)) /* or its QP could not be destroyed */
 			return;
 		if (easy_hub_wait(hub, &nobody, never, deadline_in(1)) != -ETIMEDOUT)
 			return; /* the daemon has ended: ddp_close() frees the id */
