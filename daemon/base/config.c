@@ -240,9 +240,15 @@ static const char *yaml_hint(const char *problem)
 		       : "";
 }
 
+/* Whether a call that has failed had no memory. libyaml forgets to say so where it copies a tag. */
+static bool lacked_memory(const yaml_parser_t *p)
+{
+	return p->error == YAML_MEMORY_ERROR || p->error == YAML_NO_ERROR;
+}
+
 static int fail_yaml(struct reader *r, const yaml_parser_t *p)
 {
-	if (p->error == YAML_MEMORY_ERROR)
+	if (lacked_memory(p))
 		return fail_file(r, ENOMEM);
 	if (p->error == YAML_READER_ERROR) {
 		snprintf(r->err, r->errlen, "%s: not UTF-8 text: %s at byte %zu", r->path,
@@ -318,7 +324,9 @@ static int check_nesting(struct reader *r, yaml_parser_t *p)
 		if (depth > DEPTH_MAX)
 			return -EINVAL;
 	}
-	return 0; /* a fault is found again when the document is loaded */
+	if (type != YAML_STREAM_END_EVENT && lacked_memory(p))
+		return fail_file(r, ENOMEM);
+	return 0; /* another fault is found again when the document is loaded */
 }
 
 static int parse_text(struct reader *r, const char *text, size_t len,
