@@ -126,6 +126,7 @@ uint64_t acct_refused(const struct acct *a, uid_t uid, enum acct_kind kind);
 enum acct_tree {
 	ACCT_SENDS,
 	ACCT_REQUESTS,
+	ACCT_BELLS,
 	ACCT_TREES,
 };
 

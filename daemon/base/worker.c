@@ -40,6 +40,7 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	drr_init(&w->users, NULL);
 	drr_init(&w->others, &w->users);
 	drr_init(&w->requests, NULL);
+	drr_init(&w->bells, NULL);
 	list_init(&w->dirty_cqs);
 	list_init(&w->notice_cqs);
 	list_init(&w->low_srqs);

@@ -61,6 +61,7 @@ struct worker {
 	struct link_state *links;            /* NULL until it is open */
 	struct timers timers;                /* in milliseconds, like now_ms */
 	struct list polled;                  /* clients whose bell page is read in each turn */
+	struct drr bells;                    /* whose bells are taken next: uids, clients */
 	struct list active;                  /* associations that may have something to send */
 	struct list served;                  /* those that sent in this turn */
 	struct drr users;                    /* whose turn to send it is: uids, clients, shares */

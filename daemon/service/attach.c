@@ -118,6 +118,7 @@ static void assert_free(const struct client *c)
 	list_assert_out(&c->handles.scopes);
 	drr_assert_out(&c->turn);
 	drr_assert_out(&c->io.turn);
+	drr_assert_out(&c->bells.turn);
 	assert(!c->io.watch && !c->bells.watch && !c->show && !c->regions.mappings);
 	assert(!c->io.replies.loop && !c->io.events.loop);
 }
@@ -295,6 +296,7 @@ static int attach(struct client *c)
 		return r;
 	drr_init(&c->turn, acct_turn(&c->charge, ACCT_SENDS, &c->worker->users));
 	drr_init(&c->io.turn, acct_turn(&c->charge, ACCT_REQUESTS, &c->worker->requests));
+	drr_init(&c->bells.turn, acct_turn(&c->charge, ACCT_BELLS, &c->worker->bells));
 	if (idtab_add(&d->clients, c, &c->handle))
 		return -ENOMEM;
 	outq_init(&c->io.replies, c->worker->loop, c->io.fd, CLIENT_REPLIES_MAX,
@@ -327,6 +329,7 @@ int attach_client(struct worker *w, int fd)
 	list_init(&c->watching.watcher.link);
 	drr_init(&c->turn, NULL);
 	drr_init(&c->io.turn, NULL);
+	drr_init(&c->bells.turn, NULL);
 	async_channel_init(&c->async);
 	slab_init(&c->rings.slabs, RINGS_NAME, RINGS_SLAB_BYTES);
 	client_allow(c);

@@ -111,6 +111,7 @@ void client_leave(struct client *c)
 	list_del(&c->watching.watcher.link);
 	list_del(&c->async.dirty);
 	drr_del(&c->io.turn);
+	drr_del(&c->bells.turn);
 	c->io.watch = event_loop_unwatch(c->io.watch);
 	c->bells.watch = event_loop_unwatch(c->bells.watch);
 	outq_deinit(&c->io.replies);

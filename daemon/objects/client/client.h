@@ -55,6 +55,7 @@ struct client_bells {
 	struct list polled;     /* in worker.polled: the page is read in each turn */
 	uint64_t rung_ms;       /* when a bell or the doorbell rang last */
 	uint64_t rung_words;    /* words of the page that are still to be taken */
+	struct drr turn;        /* of its user, while there are any */
 	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
 	struct event_loop_watch *watch; /* of the doorbell */
 	struct list posted; /* queue pairs that may have entries in their send rings: posted.c */

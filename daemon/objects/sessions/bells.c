@@ -5,11 +5,13 @@
 #include "daemon/objects/sessions/qp.h"
 
 enum {
-	WAKE_BUDGET = 512, /* queue pairs a turn; a word of 64 is never split */
+	WAKE_BUDGET = 512, /* bells a turn; a word of 64 is never split */
+	PAGES = 256,       /* that a turn reads */
 	ATTENTION_MS = 50, /* how long an idle client's page is still read */
+	FLUSHED = 16,      /* requests that are flushed for the cost of a bell */
 };
 
-/* Wakes the queue pairs of one word. Returns how many. */
+/* Wakes the queue pairs of one word. Returns the cost in bells. */
 static unsigned wake_word(struct client *c, unsigned word, uint64_t bits)
 {
 	unsigned n = 0;
@@ -19,30 +21,35 @@ static unsigned wake_word(struct client *c, unsigned word, uint64_t bits)
 			idtab_at(&c->handles.qps, word * 64 + (unsigned)__builtin_ctzll(bits));
 
 		if (qp)
-			qp_wake(qp);
+			n += qp_wake(qp) / FLUSHED;
 	}
 	return n;
 }
 
-/* Takes the bells of one client as far as the budget goes. Returns how many. */
-static unsigned take_bells(struct client *c, unsigned budget)
+/* Takes the bells of one word of the client. Returns the cost. */
+static unsigned take_word(struct client *c)
 {
-	unsigned n = 0;
+	unsigned w = (unsigned)__builtin_ctzll(c->bells.rung_words);
 
+	c->bells.rung_words &= c->bells.rung_words - 1;
+	return wake_word(c, w, bell_take_word(c->bells.page, w));
+}
+
+static void read_page(struct client *c)
+{
 	if (bell_any(c->bells.page))
 		c->bells.rung_words |= bell_take(c->bells.page);
-	while (c->bells.rung_words && n < budget) {
-		unsigned w = (unsigned)__builtin_ctzll(c->bells.rung_words);
-
-		c->bells.rung_words &= c->bells.rung_words - 1;
-		n += wake_word(c, w, bell_take_word(c->bells.page, w));
-	}
-	return n;
 }
 
 void bells_take_client(struct client *c)
 {
-	if (take_bells(c, BELL_QUEUES) > 0)
+	unsigned n = 0;
+
+	read_page(c);
+	while (c->bells.rung_words)
+		n += take_word(c);
+	drr_del(&c->bells.turn);
+	if (n > 0)
 		c->bells.rung_ms = c->worker->now_ms;
 }
 
@@ -55,30 +62,51 @@ static void stop_polling(struct client *c)
 		bell_awake(c->bells.page);
 }
 
-bool bells_take(struct worker *w)
+static void look_at(struct client *c, uint64_t now_ms)
+{
+	read_page(c);
+	if (c->bells.rung_words)
+		drr_add(&c->bells.turn);
+	else if (now_ms - c->bells.rung_ms >= ATTENTION_MS)
+		stop_polling(c);
+}
+
+/* Who has rung. Pages that were read go to the end of the list, so that the next turn begins with
+ * the others. */
+static void read_pages(struct worker *w)
 {
 	struct list turn, *l;
-	unsigned n = 0;
 
-	/* Served clients go to the end of the list. Those that the budget did not reach stay in
-	 * front. */
 	list_init(&turn);
 	list_splice_tail(&turn, &w->polled);
-	while (n < WAKE_BUDGET && (l = list_pop(&turn))) {
-		struct client *c = list_entry(l, struct client, bells.polled);
-		unsigned took;
-
+	for (unsigned n = 0; n < PAGES && (l = list_pop(&turn)); n++) {
 		list_add_tail(&w->polled, l);
-		took = take_bells(c, WAKE_BUDGET - n);
-		if (took > 0)
-			c->bells.rung_ms = w->now_ms;
-		else if (!c->bells.rung_words && w->now_ms - c->bells.rung_ms >= ATTENTION_MS)
-			stop_polling(c);
-		n += took;
+		look_at(list_entry(l, struct client, bells.polled), w->now_ms);
 	}
 	list_splice_tail(&turn, &w->polled);
 	list_splice_tail(&w->polled, &turn);
-	return n > 0;
+}
+
+bool bells_take(struct worker *w)
+{
+	int64_t budget = WAKE_BUDGET;
+	struct drr *leaf;
+	bool any = false;
+
+	read_pages(w);
+	while (budget > 0 && (leaf = drr_next(&w->bells))) {
+		struct client *c = list_entry(leaf, struct client, bells.turn);
+		unsigned n = take_word(c);
+
+		if (n > 0)
+			c->bells.rung_ms = w->now_ms;
+		any |= n > 0;
+		budget -= n + 1;
+		drr_charge(leaf, n + 1);
+		if (!c->bells.rung_words)
+			drr_del(leaf);
+	}
+	return any;
 }
 
 bool bells_sleep(struct worker *w)

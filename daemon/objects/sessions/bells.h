@@ -12,7 +12,8 @@
 struct client;
 struct worker;
 
-/* Wakes the queue pairs that clients rang for, within a budget. True if there was any. */
+/* Wakes the queue pairs that clients rang for, within a budget. Users take turns by their bells,
+ * and so do the clients of each. True if there was any. */
 bool bells_take(struct worker *w);
 
 /* Wakes all queue pairs that this client rang for. */

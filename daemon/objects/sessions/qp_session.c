@@ -31,7 +31,7 @@ static void wake_receiver(struct qp *qp)
 	assoc_rx_wake(qp->assoc->ddp, qp->ep);
 }
 
-void qp_wake(struct qp *qp)
+unsigned qp_wake(struct qp *qp)
 {
 	if (!list_linked(&qp->posted))
 		list_add_tail(&qp->client->bells.posted, &qp->posted);
@@ -47,8 +47,9 @@ void qp_wake(struct qp *qp)
 		assoc_tx_wake(qp->assoc->ddp, qp->ep); /* requests from before the end wait */
 		association_activate(qp->assoc);
 	} else if (qp->state == QP_ERROR) {
-		wr_flush(qp);
+		return wr_flush(qp);
 	}
+	return 0;
 }
 
 /* ---- association and stream ---- */

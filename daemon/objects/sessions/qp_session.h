@@ -17,8 +17,9 @@ struct qp_session {
 	const char *order;           /* why somebody else ended it, or NULL */
 };
 
-/* The client rang: there is work, a receive that a message waits for, or room for completions. */
-void qp_wake(struct qp *qp);
+/* The client rang: there is work, a receive that a message waits for, or room for completions.
+ * Returns how many entries were flushed. */
+unsigned qp_wake(struct qp *qp);
 
 /* True if the endpoint may be bound to a stream. */
 bool qp_is_bound(const struct qp *qp);

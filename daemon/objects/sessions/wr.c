@@ -341,6 +341,8 @@ const struct rdmap_ops wr_ops = {
 
 /* ---- flushing ---- */
 
+enum { MOST_FLUSHED = 256 /* of a queue in a turn */ };
+
 static bool flush_send(struct qp *qp)
 {
 	struct rdmap_done done = {.status = RDMAP_FLUSH_ERR, .signaled = true};
@@ -370,32 +372,35 @@ static bool flush_recv(struct qp *qp)
 	return true;
 }
 
-/* Flushes at most one ring of entries, because the client may post as fast as the daemon flushes.
- * True if that many were posted. */
-static bool flush_sends(struct qp *qp)
+/* Flush at most so many entries, and return how many: the client may post as fast as the daemon
+ * flushes. */
+static uint32_t flush_sends(struct qp *qp, uint32_t most)
 {
-	for (uint32_t i = 0; i < qp->wq.sq.size; i++)
-		if (!flush_send(qp))
-			return false;
-	return true;
+	uint32_t n = 0;
+
+	while (n < most && flush_send(qp))
+		n++;
+	return n;
 }
 
-static bool flush_recvs(struct qp *qp)
+static uint32_t flush_recvs(struct qp *qp, uint32_t most)
 {
+	uint32_t n = 0;
+
 	if (qp->wq.srq || rdmap_keeps_recvs(qp->ep))
-		return false;
-	for (uint32_t i = 0; i < qp->wq.rq.size; i++)
-		if (!flush_recv(qp))
-			return false;
-	return true;
+		return 0;
+	while (n < most && flush_recv(qp))
+		n++;
+	return n;
 }
 
-void wr_flush(struct qp *qp)
+unsigned wr_flush(struct qp *qp)
 {
-	bool more = flush_sends(qp);
+	uint32_t sends = flush_sends(qp, MOST_FLUSHED), recvs = flush_recvs(qp, MOST_FLUSHED);
 
-	if (flush_recvs(qp) || more)
+	if (sends == MOST_FLUSHED || recvs == MOST_FLUSHED)
 		client_ring(qp->client, qp->handle);
+	return sends + recvs;
 }
 
 void wr_flush_pending(struct qp *qp)
@@ -409,5 +414,5 @@ void wr_mark_flush(struct qp *qp)
 {
 	qp->wq.flush_pending = queue_waiting(&qp->wq.sq);
 	wr_flush_pending(qp);
-	flush_recvs(qp);
+	flush_recvs(qp, qp->wq.rq.size);
 }

@@ -33,8 +33,9 @@ struct wr_queues {
 extern const struct rdmap_ops wr_ops;
 
 /* Completes posted work as flushed, as far as the completion queue has room; the rest of a long
- * queue in the next turn. Receives of a shared queue stay for other queue pairs. */
-void wr_flush(struct qp *qp);
+ * queue in the next turn. Receives of a shared queue stay for other queue pairs. Returns how many
+ * entries. */
+unsigned wr_flush(struct qp *qp);
 
 /* The same, once, for the work that is posted now. Later work is processed normally. */
 void wr_mark_flush(struct qp *qp);
