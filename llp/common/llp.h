@@ -261,7 +261,8 @@ void llp_drop_addr(struct llp *t, const struct sockaddr_storage *a);
 /* Descriptors to poll for input; returns how many, at most LLP_MAX_FDS. */
 unsigned llp_fds(const struct llp *t, int ret_fds[LLP_MAX_FDS]);
 
-/* Reads packets, as many as the budget says. True if there were some. */
+/* Reads packets, as many as the budget says; `user` counts long ones as several, and each of its
+ * sockets has the budget. True if there were some. */
 bool llp_input(struct llp *t, unsigned budget);
 
 /* How long packets may wait that arrive after those of the last llp_input(): a small part of the

@@ -489,9 +489,10 @@ static int recv_msgs(struct udp *u)
 
 unsigned udp_recv(struct udp *u, unsigned budget, udp_packets_fn *fn, void *arg)
 {
+	uint64_t before = u->st.rx_bytes;
 	unsigned n = 0;
 
-	while (n < budget) {
+	while (n < budget && (u->st.rx_bytes - before) / UDP_PACKET < budget) {
 		int r = recv_msgs(u);
 
 		for (int i = 0; i < r; i++)

@@ -83,7 +83,10 @@ bool udp_blocked(const struct udp *u);
 typedef void udp_packets_fn(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len,
 			    size_t segment);
 
-/* Reads until the socket is empty or at least `budget` packets were read. Returns how many. */
+/* A budget counts long packets as several of so many bytes. */
+enum { UDP_PACKET = 2048 };
+
+/* Reads until the socket is empty or at least `budget` packets were read. Returns how many came. */
 unsigned udp_recv(struct udp *u, unsigned budget, udp_packets_fn *fn, void *arg);
 
 enum udp_error_kind {

@@ -531,3 +531,23 @@ Test(udp, drops_what_exceeds_its_bound_while_the_socket_is_full)
 	expect_all(&seen, sizes, 7);
 	unpair();
 }
+
+/* A turn that reads packets of 64 KiB is as long as one that reads as many bytes of short ones. */
+Test(udp, a_budget_counts_long_packets_as_several)
+{
+	static const uint8_t bytes[16 * UDP_PACKET];
+	struct udp *from = open_at("127.0.0.1", 0), *u = open_at("127.0.0.1", 0);
+	struct sockaddr_storage to = *udp_local(u);
+	struct seen got = {0};
+
+	for (unsigned i = 0; i < 16; i++)
+		cr_assert_eq(sendto(udp_fd(from), bytes, i < 12 ? sizeof(bytes) : 1, 0,
+				    (struct sockaddr *)&to, addr_len(&to)),
+			     i < 12 ? sizeof(bytes) : 1);
+	cr_expect_eq(udp_recv(u, 64, note, &got), 8,
+		     "64 of 2 KiB are 4 of them; 8 are read at once");
+	cr_expect_eq(udp_recv(u, 64, note, &got), 8);
+	cr_expect_eq(udp_recv(u, 64, note, &got), 0);
+	udp_close(u);
+	udp_close(from);
+}
