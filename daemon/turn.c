@@ -41,6 +41,14 @@ static bool send_segments(struct worker *w)
 	return sent > 0;
 }
 
+/* At least 1. */
+static uint64_t time_so_far(const struct worker *w)
+{
+	if (!drr_has_work(&w->requests))
+		return 1; /* nobody asks */
+	return event_loop_clock_us(w->loop) - event_loop_now_us(w->loop) + 1;
+}
+
 static bool turn_run(void *user, uint64_t now_ms)
 {
 	struct worker *w = user;
@@ -75,7 +83,7 @@ static bool turn_run(void *user, uint64_t now_ms)
 
 	/* 6. Requests, after the bells, so that no program waits longer for one. Clients at fault
 	 * are ended. */
-	any |= attach_take_records(w, any);
+	any |= attach_take_records(w, any ? time_so_far(w) : 0);
 	any |= attach_end_faulty(w);
 	block_pool_check(&w->pool, &w->timers, w->now_ms);
 	return any;

@@ -71,16 +71,19 @@ struct event_loop_sig {
 	void *user;
 };
 
-static void read_clock(struct event_loop *l)
+uint64_t event_loop_clock_us(const struct event_loop *l)
 {
 	struct timespec ts;
 
-	if (l->hooks->clock_us) {
-		l->now_us = l->hooks->clock_us(l->user);
-		return;
-	}
+	if (l->hooks->clock_us)
+		return l->hooks->clock_us(l->user);
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	l->now_us = (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static void read_clock(struct event_loop *l)
+{
+	l->now_us = event_loop_clock_us(l);
 }
 
 /* The end of a sleep: before the first signal's callback, or after the wait. */

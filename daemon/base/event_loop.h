@@ -78,6 +78,9 @@ uint64_t event_loop_now_ms(const struct event_loop *l);
 /* The same in microseconds. */
 uint64_t event_loop_now_us(const struct event_loop *l);
 
+/* Looks at the clock: how far the turn is. */
+uint64_t event_loop_clock_us(const struct event_loop *l);
+
 /* Another budget for polling from now on; as for event_loop_new(). */
 void event_loop_set_poll_us(struct event_loop *l, uint32_t poll_us);
 

@@ -28,12 +28,18 @@
 #include "daemon/service/record.h"
 #include "daemon/service/show.h"
 #include "ipc/conn.h"
+#include "util/minmax.h"
 
 enum {
-	/* Records of a turn: users take turns, and so do their clients. */
+	/* Records of a turn. */
 	RECORDS_BUSY = 8, /* while there is other work */
 	RECORDS_IDLE = 64,
 	POSTED_COST = 8, /* records that count for one before which posted work was sent */
+	/* So long at most: there may be other work by then. The last one may take longer. */
+	MOST_US = 100,
+	MOST_DEBT_US = 20000, /* an excess of a record, or of another process meanwhile */
+	ENDS = 8,             /* clients that end in a turn ... */
+	FREED = 64,           /* ... and objects of each that are freed at once */
 };
 
 /* ---- the end ---- */
@@ -58,47 +64,34 @@ static void note(struct client *c, enum ctl_event_kind kind, int err, const char
 	journal_add(&w->journal, w->now_ms, kind, &ev);
 }
 
-bool attach_end_faulty(struct worker *w)
-{
-	bool any = false;
-
-	while (!list_empty(&w->faulty)) {
-		/* It stays in the list meanwhile, so that its first fault counts. */
-		struct client *c = list_entry(w->faulty.next, struct client, fault.link);
-
-		if (c->fault.reason[0]) {
-			note(c, CTL_EVENT_CLIENT_END, c->fault.err ? c->fault.err : EPROTO,
-			     c->fault.reason);
-			send_fault(c);
-		}
-		attach_free(c);
-		any = true;
-	}
-	return any;
-}
-
-/* Frees every object of a table through its own function. */
-#define FREE_ALL(table, type, fn)                                                                  \
+/* Frees objects of a table through their own function, n at most. */
+#define FREE_SOME(table, type, fn)                                                                 \
 	do {                                                                                       \
-		uint32_t pos_ = 0;                                                                 \
 		struct type *o_;                                                                   \
                                                                                                    \
-		while ((o_ = idtab_next(&(table), &pos_)))                                         \
+		if ((table).size == 0)                                                             \
+			break;                                                                     \
+		for (; n > 0 && (o_ = idtab_next(&(table), &c->freed)); n--)                       \
 			fn(o_);                                                                    \
+		if (n == 0)                                                                        \
+			return false;                                                              \
 		assert((table).used == 0);                                                         \
 		idtab_deinit(&(table));                                                            \
+		c->freed = 0;                                                                      \
 	} while (0)
 
-static void free_objects(struct client *c)
+/* Listeners are first: no object comes after them. Returns true if all are freed. */
+static bool free_objects(struct client *c, uint32_t n)
 {
-	FREE_ALL(c->handles.listeners, listener, listener_free);
-	FREE_ALL(c->handles.requests, session_request, session_request_free);
-	FREE_ALL(c->handles.qps, qp, qp_free);
-	FREE_ALL(c->handles.srqs, srq, srq_free);
-	FREE_ALL(c->handles.mws, mw, mw_free);
-	FREE_ALL(c->handles.mrs, mr, mr_free);
-	FREE_ALL(c->handles.cqs, cq, cq_free);
-	FREE_ALL(c->handles.pds, pd, pd_free);
+	FREE_SOME(c->handles.listeners, listener, listener_free);
+	FREE_SOME(c->handles.requests, session_request, session_request_free);
+	FREE_SOME(c->handles.qps, qp, qp_free);
+	FREE_SOME(c->handles.srqs, srq, srq_free);
+	FREE_SOME(c->handles.mws, mw, mw_free);
+	FREE_SOME(c->handles.mrs, mr, mr_free);
+	FREE_SOME(c->handles.cqs, cq, cq_free);
+	FREE_SOME(c->handles.pds, pd, pd_free);
+	return true;
 }
 
 static void close_fd(int fd)
@@ -123,13 +116,20 @@ static void assert_free(const struct client *c)
 	assert(!c->io.replies.loop && !c->io.events.loop);
 }
 
-void attach_free(struct client *c)
+static void stop_client(struct client *c)
 {
+	if (c->leaving)
+		return;
 	client_leave(c);
 	show_abandon(c);
 	capture_end(c);
 	c->rings.slabs.final = true; /* it finds its rings as they are, and then the reason */
-	free_objects(c);
+}
+
+/* Its objects are freed. */
+static void free_client(struct client *c)
+{
+	drr_del(&c->io.turn);
 	c->agent = agent_free(c->agent);
 	if (c->bells.page)
 		munmap(c->bells.page, sizeof(*c->bells.page));
@@ -147,6 +147,38 @@ void attach_free(struct client *c)
 	acct_release(&c->charge);
 	assert_free(c);
 	free(c);
+}
+
+void attach_free(struct client *c)
+{
+	stop_client(c);
+	free_objects(c, UINT32_MAX);
+	free_client(c);
+}
+
+/* The rest of it has turns from now on. */
+static void begin_end(struct client *c)
+{
+	if (c->fault.reason[0]) {
+		/* It stays in the list meanwhile, so that its first fault counts. */
+		note(c, CTL_EVENT_CLIENT_END, c->fault.err ? c->fault.err : EPROTO,
+		     c->fault.reason);
+		send_fault(c);
+	}
+	stop_client(c);
+	if (free_objects(c, FREED))
+		free_client(c);
+	else
+		drr_add(&c->io.turn);
+}
+
+bool attach_end_faulty(struct worker *w)
+{
+	unsigned n = 0;
+
+	for (; n < ENDS && !list_empty(&w->faulty); n++)
+		begin_end(list_entry(w->faulty.next, struct client, fault.link));
+	return n > 0;
 }
 
 void attach_free_all(struct daemon *d)
@@ -217,21 +249,65 @@ static uint32_t read_record(struct client *c)
 	return 0;
 }
 
-bool attach_take_records(struct worker *w, bool busy)
+/* One record, or some objects of a client that has ended. Returns the cost in records. */
+static uint32_t take_turn(struct client *c, bool *ret_more)
 {
-	int64_t budget = busy ? RECORDS_BUSY : RECORDS_IDLE;
-	bool any = false;
-	struct drr *leaf;
+	uint32_t cost;
 
-	for (; budget > 0 && (leaf = drr_next(&w->requests)); any = true) {
-		struct client *c = list_entry(leaf, struct client, io.turn);
-		uint32_t cost = read_record(c);
-
-		budget -= cost ? cost : 1;
-		drr_charge(leaf, cost ? cost : 1);
-		if (cost == 0 || pause_reading(c))
-			drr_del(leaf);
+	if (c->leaving) {
+		*ret_more = !free_objects(c, FREED);
+		return 1;
 	}
+	cost = read_record(c);
+	*ret_more = cost > 0 && !pause_reading(c);
+	return max_u32(cost, 1);
+}
+
+/* The next turn of the tree. Returns its cost in records, and when it was over. */
+static uint32_t run_turn(struct worker *w, struct drr *leaf, uint64_t *now_us)
+{
+	struct client *c = list_entry(leaf, struct client, io.turn);
+	uint64_t begin_us = *now_us;
+	bool more;
+	uint32_t cost = take_turn(c, &more);
+
+	*now_us = event_loop_clock_us(w->loop);
+	drr_charge(leaf, cost + (uint32_t)min_u64(*now_us - begin_us, MOST_DEBT_US));
+	if (more)
+		return cost;
+	drr_del(leaf);
+	if (c->leaving)
+		free_client(c);
+	return cost;
+}
+
+/* How long they may take in this turn, which may be over already. */
+static int64_t grant_time(struct worker *w, uint64_t others_us)
+{
+	uint64_t most = (uint64_t)(MOST_US - w->requests_us);
+
+	w->requests_us += (int64_t)(others_us ? min_u64(others_us, most) : most);
+	return w->requests_us;
+}
+
+bool attach_take_records(struct worker *w, uint64_t others_us)
+{
+	int64_t left_us = grant_time(w, others_us), n = others_us ? RECORDS_BUSY : RECORDS_IDLE;
+	struct drr *leaf = drr_next(&w->requests);
+	bool any = false;
+	uint64_t now_us;
+
+	if (!leaf)
+		return false;
+	now_us = event_loop_clock_us(w->loop);
+	for (; n > 0 && left_us > 0 && leaf; leaf = drr_next(&w->requests)) {
+		uint64_t begin_us = now_us;
+
+		n -= run_turn(w, leaf, &now_us);
+		left_us -= (int64_t)min_u64(now_us - begin_us, MOST_DEBT_US);
+		any = true;
+	}
+	w->requests_us = left_us;
 	return any;
 }
 

@@ -13,7 +13,7 @@ struct client;
 struct daemon;
 struct kind;
 
-/* The current answer. It continues at its place when the client has read: objects that come or go
+/* The current answer. It continues at its place when the client has read: objects that begin or end
  * meanwhile may be in it or not. */
 struct show {
 	struct client *to;

@@ -24,6 +24,7 @@ enum { PORT = 5043, STREAMS = 512, EVENTS = 16 };
 static const struct msg_addr here = {.family = AF_INET, .port = PORT, .bytes = {127, 0, 0, 1}};
 
 struct daemon rig;
+uint64_t (*rig_clock_us)(void *user);
 static struct worker *const w = &rig.worker;
 
 /* Who reads in the turns of the loop, and what it has read. */
@@ -75,11 +76,12 @@ static void awake(void *user)
 
 void rig_start(void)
 {
-	static const struct event_loop_hooks hooks = {
+	static struct event_loop_hooks hooks = {
 		.turn = turn, .expiry_us = expiry_us, .sleep = sleep_on, .awake = awake};
 	struct llp_config net = {.addrs = w->own.a, .streams = STREAMS};
 	const struct msg_addr own = {.family = AF_INET, .bytes = {127, 0, 0, 1}};
 
+	hooks.clock_us = rig_clock_us;
 	signal(SIGPIPE, SIG_IGN);
 	log_set_level(LOG_LEVEL_ERR);
 	config_default(&rig.cfg);

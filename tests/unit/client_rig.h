@@ -19,6 +19,9 @@ struct rig_program {
 
 extern struct daemon rig;
 
+/* The clock of its loop; NULL: the system's. Set before rig_start(). */
+extern uint64_t (*rig_clock_us)(void *user);
+
 /* Starts the daemon, with its default configuration. limits.events: 16. */
 void rig_start(void);
 

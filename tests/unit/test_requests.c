@@ -9,7 +9,7 @@
 #include "tests/unit/client_rig.h"
 #include "util/drr.h"
 
-enum { CLIENTS = 3, RECORDS = 20 };
+enum { CLIENTS = 3, RECORDS = 20, LONG = 1000 };
 
 static struct rig_program many[CLIENTS], one;
 static struct worker *const w = &rig.worker;
@@ -18,8 +18,23 @@ static uint32_t sent;
 /* The rig has one uid: the node of another one is made up. */
 static struct drr other_user;
 
+/* How long each look at the clock takes, each request of the many, and each of the one. */
+static uint64_t look_us, many_us, one_us;
+
+static uint64_t clock_us(void *user)
+{
+	static uint64_t looks;
+	uint64_t us = 1000000 + look_us * ++looks;
+
+	(void)user;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		us += many[i].c ? many_us * many[i].c->handles.pds.used : 0;
+	return us + (one.c ? one_us * one.c->handles.pds.used : 0);
+}
+
 static void start(void)
 {
+	rig_clock_us = clock_us;
 	rig_start();
 	for (unsigned i = 0; i < CLIENTS; i++)
 		rig_attach(&many[i]);
@@ -59,7 +74,7 @@ Test(requests, users_take_turns)
 {
 	many_ask();
 	ask(&one);
-	cr_expect(attach_take_records(w, true));
+	cr_expect(attach_take_records(w, LONG));
 	cr_expect_eq(answers(&one), 1, "it waits for one record of the other user");
 }
 
@@ -69,7 +84,7 @@ Test(requests, so_do_the_clients_of_a_user)
 
 	many_ask();
 	for (unsigned turns = 0; turns < 3; turns++)
-		cr_expect(attach_take_records(w, true));
+		cr_expect(attach_take_records(w, LONG));
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		n[i] = answers(&many[i]);
 		cr_expect(n[i] > 0 && n[i] <= n[0] + 1 && n[0] <= n[i] + 1, "%u and %u", n[i],
@@ -83,18 +98,18 @@ Test(requests, a_turn_takes_few_while_there_is_other_work)
 	unsigned n = 0, turns = 0;
 
 	many_ask();
-	cr_expect(attach_take_records(w, true));
+	cr_expect(attach_take_records(w, LONG));
 	for (unsigned i = 0; i < CLIENTS; i++)
 		n += answers(&many[i]);
 	cr_expect_leq(n, 8);
 	for (; drr_has_work(&w->requests); turns++) {
 		cr_assert_lt(turns, 100);
-		cr_expect(attach_take_records(w, true));
+		cr_expect(attach_take_records(w, LONG));
 		for (unsigned i = 0; i < CLIENTS; i++)
 			n += answers(&many[i]);
 	}
 	cr_expect_eq(n, CLIENTS * RECORDS);
-	cr_expect_not(attach_take_records(w, false));
+	cr_expect_not(attach_take_records(w, 0));
 }
 
 Test(requests, a_client_that_goes_has_no_more_turns)
@@ -103,6 +118,93 @@ Test(requests, a_client_that_goes_has_no_more_turns)
 	ask(&many[0]);
 	attach_free(one.c);
 	drr_assert_out(&other_user);
-	cr_expect(attach_take_records(w, false));
+	cr_expect(attach_take_records(w, 0));
 	cr_expect_eq(answers(&many[0]), 1);
+}
+
+static unsigned taken(uint64_t others_us)
+{
+	unsigned n = 0;
+
+	attach_take_records(w, others_us);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		n += answers(&many[i]);
+	return n;
+}
+
+/* An excess is missing in the next turns. */
+Test(requests, requests_take_no_longer_than_the_other_work)
+{
+	look_us = 30;
+	many_ask();
+	cr_expect_eq(taken(50), 2);
+	cr_expect_eq(taken(5), 0);
+	cr_expect_eq(taken(6), 1);
+	cr_expect_eq(taken(0), 4, "100 us, if nobody waits");
+	cr_expect_eq(taken(60), 2);
+}
+
+Test(requests, a_turn_is_short_while_there_is_no_other_work)
+{
+	many_us = 90;
+	many_ask();
+	cr_expect_eq(taken(0), 2);
+}
+
+Test(requests, users_take_turns_by_the_time_of_their_requests)
+{
+	unsigned n = 0, of_one = 0;
+
+	many_us = 50;
+	one_us = 5;
+	many_ask();
+	for (unsigned i = 0; i < RECORDS; i++)
+		ask(&one);
+	while (of_one < RECORDS) {
+		n += taken(LONG);
+		of_one += answers(&one);
+	}
+	cr_expect(n >= 2 && n <= RECORDS / 4, "%u, which take ten times as long", n);
+}
+
+static void fail(struct client *c)
+{
+	client_fault(c, "at fault");
+	cr_expect(attach_end_faulty(w));
+}
+
+Test(requests, a_client_that_owns_little_ends_at_once)
+{
+	uint32_t before = rig.clients.used;
+
+	ask(&one);
+	attach_take_records(w, 0);
+	fail(one.c);
+	cr_expect_eq(rig.clients.used, before - 1);
+	cr_expect_not(drr_has_work(&w->requests));
+}
+
+/* It ends in turns with requests of others, and they are no longer than these. */
+Test(requests, a_client_that_owns_much_ends_little_by_little)
+{
+	uint32_t before = rig.clients.used, left;
+	struct client *c = one.c;
+
+	for (unsigned i = 0; i < 50 * RECORDS; i++) {
+		const struct msg_hdr pd = {MSG_ALLOC_PD, ++sent};
+
+		rig_call(&one, &pd, sizeof(pd));
+	}
+	fail(c);
+	ask(&many[0]);
+	left = c->handles.pds.used;
+	cr_expect_gt(left, 40 * RECORDS);
+	cr_expect_eq(rig.clients.used, before);
+	cr_expect_eq(taken(LONG), 1);
+	cr_expect_lt(c->handles.pds.used, left);
+	cr_expect_gt(c->handles.pds.used, 0, "it is one turn after the other");
+	while (attach_take_records(w, LONG))
+		;
+	cr_expect_eq(rig.clients.used, before - 1);
+	drr_assert_out(&other_user);
 }

@@ -92,7 +92,8 @@ struct client {
 	uid_t uid;
 	gid_t gid;
 	char comm[32];
-	bool leaving; /* client_leave() was called: it gets no more events and faults */
+	bool leaving;   /* client_leave() was called: it gets no more events and faults ... */
+	uint32_t freed; /* ... and its objects up to this place of a table are freed */
 	struct client_hello hello;
 	struct client_io io;
 	struct client_bells bells;
