@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "util/minmax.h"
+#include "util/undumped.h"
 
 #define MIB ((size_t)1 << 20)
 #define MOST (65536 * MIB) /* of addresses */
@@ -18,10 +19,9 @@ enum {
 
 static void *map_blocks(size_t bytes)
 {
-	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *mem = undumped_map(bytes, MAP_NORESERVE);
 
-	if (mem == MAP_FAILED)
+	if (!mem)
 		return NULL;
 	/* A huge page would be 2 MiB for the first block in it. */
 	madvise(mem, bytes, MADV_NOHUGEPAGE);

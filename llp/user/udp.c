@@ -24,6 +24,7 @@
 #include "util/addr.h"
 #include "util/cleanup.h"
 #include "util/minmax.h"
+#include "util/undumped.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -37,6 +38,7 @@ enum {
 	MAX_JOINED = 128, /* spans of a batch that are joined */
 	RX_MSGS = 8,
 	RX_SIZE = 65536,
+	RX_BYTES = RX_MSGS * RX_SIZE,
 };
 
 struct control {
@@ -104,8 +106,8 @@ static int open_with(int fd, struct udp **ret)
 		return -ENOMEM;
 	}
 	u->fd = fd;
-	u->rx_data = malloc((size_t)RX_MSGS * RX_SIZE);
-	u->rest_data = malloc(WAITING);
+	u->rx_data = undumped_map(RX_BYTES, 0);
+	u->rest_data = undumped_map(WAITING, 0);
 	if (r >= 0 && !(u->rx_data && u->rest_data))
 		r = -ENOMEM;
 	if (r >= 0 && getsockname(u->fd, (struct sockaddr *)&u->local, &len))
@@ -137,8 +139,8 @@ struct udp *udp_close(struct udp *u)
 {
 	if (!u)
 		return NULL;
-	free(u->rest_data);
-	free(u->rx_data);
+	undumped_unmap(u->rest_data, WAITING);
+	undumped_unmap(u->rx_data, RX_BYTES);
 	if (u->fd >= 0)
 		close(u->fd);
 	free(u);

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "util/addr.h"
 #include "util/crc32c.h"
 #include "util/minmax.h"
+#include "util/undumped.h"
 
 enum {
 	MS = 1000, /* microseconds */
@@ -68,13 +68,8 @@ static int check_config(const struct llp_config *cfg, char *ret_reason, size_t l
  * other objects hold. */
 static void *get_memory(void *arg, size_t len)
 {
-	void *p;
-
 	(void)arg;
-	if (len < MAPPED_BYTES)
-		return malloc(len);
-	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
+	return len < MAPPED_BYTES ? malloc(len) : undumped_map(len, 0);
 }
 
 static void put_memory(void *arg, void *p, size_t len)
@@ -82,8 +77,8 @@ static void put_memory(void *arg, void *p, size_t len)
 	(void)arg;
 	if (len < MAPPED_BYTES)
 		free(p);
-	else if (p)
-		munmap(p, len);
+	else
+		undumped_unmap(p, len);
 }
 
 /* Cookies and tags must not be guessed. */

@@ -6,18 +6,23 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tests/lib/llp_one.h"
 #include "user_rig.h"
 
-/* ---- malloc() of the transport and its core (the linker's --wrap) ---- */
+/* ---- malloc() and mmap() of the transport and its core (the linker's --wrap) ---- */
 
 void *__real_malloc(size_t len);
 void *__real_calloc(size_t n, size_t len);
 void __real_free(void *p);
+void *__real_mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset);
+int __real_munmap(void *p, size_t len);
 void *__wrap_malloc(size_t len);
 void *__wrap_calloc(size_t n, size_t len);
 void __wrap_free(void *p);
+void *__wrap_mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset);
+int __wrap_munmap(void *p, size_t len);
 
 static unsigned calls, fail_at, fail_every; /* since fail(); 0: none fails */
 static bool failed;
@@ -52,6 +57,21 @@ void __wrap_free(void *p)
 {
 	live -= p != NULL;
 	__real_free(p);
+}
+
+void *__wrap_mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	if (fails()) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return taken(__real_mmap(at, len, prot, flags, fd, offset));
+}
+
+int __wrap_munmap(void *p, size_t len)
+{
+	live--;
+	return __real_munmap(p, len);
 }
 
 static void fail(unsigned at, unsigned every)

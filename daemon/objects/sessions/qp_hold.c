@@ -9,6 +9,7 @@
 #include "proto/rdmap/hold.h"
 #include "proto/rdmap/rdmap.h"
 #include "util/checked.h"
+#include "util/undumped.h"
 
 enum {
 	IDLE_MS = 1000,  /* how often a hold that is charged is looked at */
@@ -24,9 +25,8 @@ int qp_hold_make(struct qp *qp, uint32_t bytes, uint32_t ms, struct reply *rep)
 
 	if (r)
 		return r;
-	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		   -1, 0);
-	if (mem == MAP_FAILED) {
+	mem = undumped_map(size, MAP_NORESERVE);
+	if (!mem) {
 		acct_release(&h->maps);
 		return reply_refuse(rep, ENOMEM, "queue pair %u: no memory for a hold of %u bytes",
 				    qp->num, bytes);
