@@ -44,8 +44,28 @@ static int refusal(struct ddp_ctx *ctx, const char *call, struct msg_error *e)
 union any_reply {
 	struct msg_hdr hdr;
 	struct msg_error error;
+	struct msg_handle object;
 	uint8_t bytes[MSG_MAX];
 };
+
+/* Whether the reply names a new object. All of these replies begin with its handle. */
+static bool makes_object(uint32_t op)
+{
+	switch (op) {
+	case MSG_ALLOC_PD:
+	case MSG_REG_MR:
+	case MSG_REG_OWN_MR:
+	case MSG_ALLOC_MW:
+	case MSG_CREATE_CQ:
+	case MSG_CREATE_SRQ:
+	case MSG_CREATE_QP:
+	case MSG_LISTEN:
+	case MSG_LISTEN_KEY:
+		return true;
+	default:
+		return false;
+	}
+}
 
 /* Whether the reply of len bytes and nfds descriptors answers this request. An error with seq 0
  * ends the connection and answers any request. */
@@ -68,8 +88,17 @@ static int check_reply(struct ddp_ctx *ctx, const struct request *r, union any_r
 		return violation(ctx, r->call, "has the wrong size");
 	if (nfds != shape->reply_nfds)
 		return violation(ctx, r->call, "has the wrong number of descriptors");
+	if (makes_object(r->op) && reply->object.handle == 0)
+		return violation(ctx, r->call, "names no object"); /* 0: see context_serves() */
 	return 0;
 }
+
+_Static_assert(offsetof(struct msg_mr, handle) == offsetof(struct msg_handle, handle) &&
+		       offsetof(struct msg_cq, handle) == offsetof(struct msg_handle, handle) &&
+		       offsetof(struct msg_srq, handle) == offsetof(struct msg_handle, handle) &&
+		       offsetof(struct msg_qp, handle) == offsetof(struct msg_handle, handle) &&
+		       offsetof(struct msg_listener, handle) == offsetof(struct msg_handle, handle),
+	       "handles are in the same place");
 
 static int receive_reply(struct ddp_ctx *ctx, const struct request *r)
 {
