@@ -37,12 +37,15 @@ int ring_map_memfd(const char *call, int fd, uint64_t len, struct memfd_map *ret
 	return r ? reason_errno(r, call, "mapping the daemon's memfd") : 0;
 }
 
-static struct ring_map *find_mapping(const struct ring_maps *s, const struct stat *st)
+/* A mapping with the range. The memfd may have grown since another one was made. */
+static struct ring_map *find_mapping(const struct ring_maps *s, const struct stat *st,
+				     uint64_t offset, uint64_t len)
 {
 	list_foreach (it, &s->list) {
 		struct ring_map *m = list_entry(it, struct ring_map, link);
 
-		if (m->ino == st->st_ino && m->dev == st->st_dev)
+		if (m->ino == st->st_ino && m->dev == st->st_dev &&
+		    checked_range(offset, len, m->map.map_len))
 			return m;
 	}
 	return NULL;
@@ -80,7 +83,7 @@ int ring_map_get(struct ring_maps *s, const char *call, int fd, uint64_t offset,
 	if (offset % RING_LINE != 0 || !checked_range(offset, len, (uint64_t)st.st_size))
 		return reason_fail(-EPROTO, "%s: the daemon's rings lie outside their memfd", call);
 	pthread_mutex_lock(&s->lock);
-	m = find_mapping(s, &st);
+	m = find_mapping(s, &st, offset, len);
 	if (!m)
 		r = map_memfd(s, call, fd, &st, &m);
 	if (r == 0) {
