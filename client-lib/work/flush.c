@@ -56,23 +56,26 @@ static bool is_of(const struct wqe_cqe *e, const struct cq_user *user)
 static uint32_t done_at_end(const struct ddp_cq *cq, const struct cq_user *user)
 {
 	uint32_t done = read_done(user->queue);
-	const struct wqe_cqe *last = ring_slot(&cq->ring, cq->ring.mine - 1);
+	const struct wqe_cqe last =
+		*(const struct wqe_cqe *)ring_slot(&cq->ring, cq->ring.mine - 1);
 
-	if (is_of(last, user) && (int32_t)(last->index - done) > 0 &&
-	    last->index - done <= user->queue->ring.mine - done)
-		return last->index;
+	if (is_of(&last, user) && (int32_t)(last.index - done) > 0 &&
+	    last.index - done <= user->queue->ring.mine - done)
+		return last.index;
 	return done;
 }
 
-/* Entries of the ring that were not overwritten have the opcode. */
+/* Entries of the ring that were not overwritten have the opcode, unless the daemon changed them. */
 static enum ddp_wc_opcode opcode_at(const struct cq_user *user, uint32_t index)
 {
 	const struct ring *ring = &user->queue->ring;
 	const struct wqe_send *e = ring_slot(ring, index);
+	const uint8_t op = e->opcode;
 
 	if (user->recv)
 		return DDP_WC_RECV;
-	return ring->mine - index <= ring->size ? (enum ddp_wc_opcode)e->opcode : DDP_WC_SEND;
+	return ring->mine - index <= ring->size && op < WQE_OPCODE_COUNT ? (enum ddp_wc_opcode)op
+									 : DDP_WC_SEND;
 }
 
 static int take_of_user(struct ddp_cq *cq, struct cq_user *user, int n, struct ddp_wc *wc)
