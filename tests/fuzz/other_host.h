@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The other host of the transport over udp_fake.c, as hostile as the input says: it sends packets
+ * of any chunks, with or without an association, which either side may have begun.
+ */
+#ifndef TESTS_FUZZ_OTHER_HOST_H
+#define TESTS_FUZZ_OTHER_HOST_H
+
+#include <sys/socket.h>
+
+#include "tests/fuzz/fuzz.h"
+
+/* Begins with a new input. addr: its own address. turn: some time passes, and what has arrived is
+ * read. */
+void other_host_begin(struct input *in, const struct sockaddr_storage *addr,
+		      void (*turn)(uint64_t ms));
+
+/* Each reads its parameters from the input. */
+void other_host_begin_there(void); /* an association to our port 5043 */
+void other_host_answer(void);      /* to the last INIT of ours */
+void other_host_packet(void);      /* of up to four chunks */
+void other_host_bytes(void);       /* no packet of SCTP */
+void other_host_icmp(void);        /* about a packet of ours */
+void other_host_message(void);     /* a message of DDP, with the numbers that are due */
+void other_host_ack(void);         /* of all that was received */
+
+#endif
