@@ -195,20 +195,18 @@ void attach_free_all(struct daemon *d)
 /* While replies wait, the daemon reads no record of the client, for each causes another reply. */
 static bool pause_reading(struct client *c)
 {
-	if (c->io.replies.count == 0 && !c->show)
-		return false;
-	event_loop_watch_set(c->io.watch, 0);
-	return true;
+	bool waits = c->io.replies.count > 0 || c->show;
+
+	event_loop_watch_set(c->io.watch, waits ? 0 : EVENT_LOOP_READ);
+	return waits;
 }
 
 static void drained(void *user)
 {
 	struct client *c = user;
 
-	if (c->show)
-		show_continue(c);
-	if (c->io.replies.count == 0 && !c->show)
-		event_loop_watch_set(c->io.watch, EVENT_LOOP_READ);
+	if (pause_reading(c) && c->show)
+		drr_add(&c->io.turn);
 }
 
 /* It has its turn in turn_run(). */
@@ -249,7 +247,16 @@ static uint32_t read_record(struct client *c)
 	return 0;
 }
 
-/* One record, or some objects of a client that has ended. Returns the cost in records. */
+/* A part of the answer for ddpctl, else one record. */
+static uint32_t serve_one(struct client *c)
+{
+	if (!c->show)
+		return read_record(c);
+	show_continue(c);
+	return 1;
+}
+
+/* That, or some objects of a client that has ended. Returns the cost in records. */
 static uint32_t take_turn(struct client *c, bool *ret_more)
 {
 	uint32_t cost;
@@ -258,8 +265,8 @@ static uint32_t take_turn(struct client *c, bool *ret_more)
 		*ret_more = !free_objects(c, FREED);
 		return 1;
 	}
-	cost = read_record(c);
-	*ret_more = cost > 0 && !pause_reading(c);
+	cost = serve_one(c);
+	*ret_more = cost > 0 && (!pause_reading(c) || show_is_due(c));
 	return max_u32(cost, 1);
 }
 

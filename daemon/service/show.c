@@ -336,6 +336,7 @@ void show_continue(struct client *c)
 	struct show *s = c->show;
 	const struct kind *kind = s->kind;
 
+	s->cost = 0;
 	if (!(kind->show_all ? kind->show_all(s) : for_each(s, kind->table, kind->show_one)))
 		return;
 	outq_send(&c->io.replies, &s->end, sizeof(s->end), NULL, 0);
@@ -373,5 +374,7 @@ int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep
 	s->end.hdr = (struct msg_hdr){MSG_CTL_END, req->hdr.seq};
 	c->show = s;
 	show_continue(c);
+	if (c->show)
+		drr_add(&c->io.turn);
 	return 0;
 }

@@ -22,6 +22,7 @@ struct show {
 	const struct kind *kind;
 	uint32_t outer, inner; /* position in a table, and in one of the object there */
 	uint64_t next;         /* position among records with numbers of their own */
+	unsigned cost;         /* of this turn */
 	struct ctl_record rec;
 	struct ctl_end end;
 };
@@ -32,8 +33,9 @@ void show_string(char *ret, size_t len, const char *s);
 /* Sends the record, and makes it empty. */
 void show_send(struct show *s);
 
-/* Enough records wait: the rest follows when the client has read. */
-bool show_full(const struct show *s);
+/* Call it for each object, also for hidden ones. True: that was enough. The rest follows in another
+ * turn, or when the client has read. */
+bool show_full(struct show *s);
 
 /* A handle as ddpctl shows it: without its generation. */
 uint32_t show_number(uint32_t handle);

@@ -181,6 +181,7 @@ static bool may_see_assoc(struct show *s, const struct association *assoc)
 	while (assoc->ddp && assoc_stream_next(assoc->ddp, &pos, &info)) {
 		const struct qp *qp = info.ep ? rdmap_user(info.ep) : NULL;
 
+		s->cost++;
 		if (qp && show_may_see(s, qp->client))
 			return true;
 	}

@@ -6,6 +6,7 @@
 
 #include "daemon/base/acct.h"
 #include "daemon/service/attach.h"
+#include "ipc/ctl.h"
 #include "tests/unit/client_rig.h"
 #include "util/drr.h"
 
@@ -184,17 +185,22 @@ Test(requests, a_client_that_owns_little_ends_at_once)
 	cr_expect_not(drr_has_work(&w->requests));
 }
 
+static void own_much(struct rig_program *p)
+{
+	for (unsigned i = 0; i < 50 * RECORDS; i++) {
+		const struct msg_hdr pd = {MSG_ALLOC_PD, ++sent};
+
+		rig_call(p, &pd, sizeof(pd));
+	}
+}
+
 /* It ends in turns with requests of others, and they are no longer than these. */
 Test(requests, a_client_that_owns_much_ends_little_by_little)
 {
 	uint32_t before = rig.clients.used, left;
 	struct client *c = one.c;
 
-	for (unsigned i = 0; i < 50 * RECORDS; i++) {
-		const struct msg_hdr pd = {MSG_ALLOC_PD, ++sent};
-
-		rig_call(&one, &pd, sizeof(pd));
-	}
+	own_much(&one);
 	fail(c);
 	ask(&many[0]);
 	left = c->handles.pds.used;
@@ -207,4 +213,30 @@ Test(requests, a_client_that_owns_much_ends_little_by_little)
 		;
 	cr_expect_eq(rig.clients.used, before - 1);
 	drr_assert_out(&other_user);
+}
+
+/* Whether the program reads or not; and none of its objects is left out. */
+Test(requests, an_answer_for_ddpctl_is_made_in_turns_with_requests_of_others)
+{
+	const struct ctl_show show = {
+		.hdr = {MSG_CTL_SHOW, 1}, .version = CTL_VERSION, .object = CTL_PD};
+	unsigned n = 0, turns = 0, got;
+
+	own_much(&one);
+	cr_assert_eq(send(one.fd, &show, sizeof(show), 0), sizeof(show));
+	drr_add(&one.c->io.turn);
+	for (unsigned i = 0; i < RECORDS; i++)
+		ask(&many[0]);
+	for (; n <= 50 * RECORDS; turns++) {
+		unsigned of_many = taken(LONG);
+
+		cr_expect(of_many > 0 || turns > 2, "it does not wait for the whole answer");
+		got = answers(&one);
+		cr_assert(got > 0 && got <= 8 * 33, "%u records in a turn", got);
+		n += got;
+	}
+	cr_expect_eq(n, 50 * RECORDS + 1, "and the end");
+	ask(&one);
+	cr_expect_eq(taken(LONG), 0);
+	cr_expect_eq(answers(&one), 1, "its requests are read again");
 }
