@@ -118,6 +118,7 @@ Test(requests, a_client_that_goes_has_no_more_turns)
 	ask(&one);
 	ask(&many[0]);
 	attach_free(one.c);
+	one.c = NULL;
 	drr_assert_out(&other_user);
 	cr_expect(attach_take_records(w, 0));
 	cr_expect_eq(answers(&many[0]), 1);
@@ -168,9 +169,11 @@ Test(requests, users_take_turns_by_the_time_of_their_requests)
 	cr_expect(n >= 2 && n <= RECORDS / 4, "%u, which take ten times as long", n);
 }
 
-static void fail(struct client *c)
+/* The rig must not use it any more. */
+static void fail(struct rig_program *p)
 {
-	client_fault(c, "at fault");
+	client_fault(p->c, "at fault");
+	p->c = NULL;
 	cr_expect(attach_end_faulty(w));
 }
 
@@ -180,7 +183,7 @@ Test(requests, a_client_that_owns_little_ends_at_once)
 
 	ask(&one);
 	attach_take_records(w, 0);
-	fail(one.c);
+	fail(&one);
 	cr_expect_eq(rig.clients.used, before - 1);
 	cr_expect_not(drr_has_work(&w->requests));
 }
@@ -201,7 +204,7 @@ Test(requests, a_client_that_owns_much_ends_little_by_little)
 	struct client *c = one.c;
 
 	own_much(&one);
-	fail(c);
+	fail(&one);
 	ask(&many[0]);
 	left = c->handles.pds.used;
 	cr_expect_gt(left, 40 * RECORDS);
