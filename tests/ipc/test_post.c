@@ -139,6 +139,71 @@ Test(post, values_that_do_not_fit_are_not_truncated_to_valid_ones)
 	cr_assert_eq(ring_avail(&fake.qp[0].sq), 0);
 }
 
+/* Requests that no daemon executes, and a part of the sentence. */
+static const struct {
+	struct ddp_send_wr wr;
+	struct ddp_sge sge[2];
+	const char *reason;
+} refusals[] = {
+	{{.num_sge = 1}, {{UINT64_MAX, 2, 0}}, "sg_list[0]: 2 bytes"},
+	{{.num_sge = 2}, {{0, 2, 0}, {UINT64_MAX - 1, 2, 0}}, "sg_list[1]: 2 bytes"},
+	{{.num_sge = 2},
+	 {{0, UINT32_MAX, 0}, {0, 1, 0}},
+	 "4294967296 bytes in total: at most 4294967295"},
+	{{.num_sge = 1, .opcode = DDP_WR_RDMA_WRITE, .rdma = {UINT64_MAX - 8, 0}},
+	 {{0, 9, 0}},
+	 "exceed 2^64"},
+	{{.num_sge = 1, .opcode = DDP_WR_RDMA_READ, .rdma = {UINT64_MAX - 8, 0}},
+	 {{0, 9, 0}},
+	 "exceed 2^64"},
+	{{.opcode = DDP_WR_ATOMIC_FETCH_AND_ADD, .rdma = {UINT64_MAX - 7, 0}},
+	 {{0}},
+	 "exceed 2^64"},
+	{{.num_sge = 1, .opcode = DDP_WR_ATOMIC_CMP_AND_SWP}, {{0, 7, 0}}, "the old value has 8"},
+	{{.num_sge = 1, .opcode = DDP_WR_ATOMIC_FETCH_AND_ADD}, {{0, 9, 0}}, "the old value has 8"},
+	{{.num_sge = 2, .opcode = DDP_WR_ATOMIC_FETCH_AND_ADD},
+	 {{0, 4, 0}, {0, 4, 0}},
+	 "has at most 1"},
+	{{.opcode = DDP_WR_RDMA_READ, .send_flags = DDP_SEND_INLINE},
+	 {{0}},
+	 "cannot have DDP_SEND_INLINE"},
+	{{.opcode = DDP_WR_RDMA_READ, .send_flags = DDP_SEND_PLACED},
+	 {{0}},
+	 "completion means the same"},
+	{{.opcode = DDP_WR_LOCAL_INV, .send_flags = DDP_SEND_PACED},
+	 {{0}},
+	 "completion means the same"},
+	{{.opcode = DDP_WR_BIND_MW}, {{0}}, "bind.mw or bind.mr is not set"},
+	{{.send_flags = 0x40}, {{0}}, "unknown flags 0x40"},
+};
+
+Test(post, requests_that_no_daemon_executes_are_refused_with_a_reason)
+{
+	for (unsigned i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		struct ddp_sge sge[2] = {refusals[i].sge[0], refusals[i].sge[1]};
+		struct ddp_send_wr wr = refusals[i].wr;
+
+		wr.sg_list = sge;
+		cr_assert_eq(ddp_post_send(qp, &wr, NULL), -EINVAL, "row %u", i);
+		cr_assert(strstr(ddp_last_reason(), refusals[i].reason), "row %u: %s", i,
+			  ddp_last_reason());
+		cr_assert_eq(ring_avail(&fake.qp[0].sq), 0, "row %u", i);
+	}
+}
+
+Test(post, the_last_bytes_of_the_addresses_can_be_used)
+{
+	struct ddp_sge sge = {UINT64_MAX - 8, 8, 0};
+	struct ddp_send_wr wr = {.sg_list = &sge,
+				 .num_sge = 1,
+				 .opcode = DDP_WR_RDMA_WRITE,
+				 .rdma = {UINT64_MAX - 8, 0}};
+
+	cr_assert_eq(ddp_post_send(qp, &wr, NULL), 0);
+	wr.opcode = DDP_WR_ATOMIC_FETCH_AND_ADD;
+	cr_assert_eq(ddp_post_send(qp, &wr, NULL), 0);
+}
+
 Test(post, an_index_out_of_range_is_a_protocol_error)
 {
 	struct ddp_send_wr wr = {.num_sge = 0};

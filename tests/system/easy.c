@@ -91,8 +91,7 @@ static void wrong(void)
 	attr.socket = socket_a;
 	attr.messages = 4097;
 	refused(NULL, "too many messages", ddp_easy_open(&attr, &e), EINVAL);
-	refused(listener, "ddp_easy_accept without a client", ddp_easy_accept(listener, &b, 0),
-		ETIMEDOUT);
+	refused(listener, "accept without client", ddp_easy_accept(listener, &b, 0), ETIMEDOUT);
 	refused(listener, "a name to listen at", ddp_easy_listen(listener, "localhost", 0), EINVAL);
 	e = open_at(socket_a, 0, 0);
 	refused(e, "ddp_easy_send before", ddp_easy_send(e, "x", 1, 0), ENOTCONN);
@@ -100,6 +99,7 @@ static void wrong(void)
 	refused(e, "ddp_easy_offered before", ddp_easy_offered(e, &length, NULL), ENOTCONN);
 	refused(e, "ddp_easy_accept without a listener", ddp_easy_accept(e, &b, 0), EINVAL);
 	refused(e, "ddp_easy_free of other memory", ddp_easy_free(e, &byte), ENOENT);
+	refused(e, "ddp_easy_register of nothing", ddp_easy_register(e, NULL, 8, -1), EINVAL);
 	refused(e, "an offer of other memory", ddp_easy_offer(e, &byte, 1, DDP_ACCESS_REMOTE_READ),
 		EFAULT);
 	EASY(NULL, ddp_easy_close(listener, 0));
