@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: a daemon or program that is stopped (SIGSTOP) harms nobody else: sessions that are not its own go on, the
+# other daemons answer, and afterwards nothing is left. Its own session goes on, or ends with a reason. Each is stopped
+# until the others have done 300 rounds; DDP_STOP_SECONDS: at least so long.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl ddping
+
+seconds=${DDP_STOP_SECONDS:-0} wanted=300 most_growth=2048 # KiB
+declare -A at=([a]=$(address 0) [b]=$(address 1) [c]=$(address 2)) kept=()
+
+# Clients by the daemons at their ends: ab is a program of a, and its server one of b.
+begin() { background "$1" "$ddping" --socket "$(socket_of "${1:0:1}")" -i 0.002 -c 100000000 -W 60 -S 2000 "${at[${1:1:1}]}"; }
+rounds() { grep -c 'bytes from' "$tmp/$1.log"; }
+has_done() { [ "$(rounds "$1")" -ge "$2" ]; }
+works() {
+	local goal=$(($(rounds "$1") + wanted))
+	eventually 20 has_done "$1" $goal
+}
+
+# state HOST: descriptors and KiB of memory of the daemon.
+state() { echo "$(find "/proc/$(pid_of "$1")/fd" -mindepth 1 | wc -l) $(sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "/proc/$(pid_of "$1")/status")"; }
+unharmed() {
+	local host fds kib was_fds was_kib
+	for host in a b c; do
+		read -r fds kib <<<"$(state $host)"
+		read -r was_fds was_kib <<<"${kept[$host]}"
+		[ "$fds" -le "$was_fds" ] && [ "$kib" -le $((was_kib + most_growth)) ] || return 1
+	done
+}
+sessions() { [ "$(count a session)" = 2 ] && [ "$(count b session)" = 2 ] && [ "$(count c session)" = 2 ]; }
+
+# others_go_on PARTY: while it is stopped. The arrays `hosts` and `others` name the daemons and the clients.
+others_go_on() {
+	local host client until=$((SECONDS + seconds)) before
+	before=$(cat "$tmp"/??.log | grep -c 'bytes from')
+	while :; do
+		for host in "${hosts[@]}"; do answers "$host" || fail "$1 is stopped: daemon $host does not answer"; done
+		for client in "${others[@]}"; do works "$client" || fail "$1 is stopped: $client does not go on: $(tail -n 2 "$tmp/$client.log")"; done
+		[ $SECONDS -lt $until ] || break
+	done
+	echo "$1 stopped: the others did $(($(cat "$tmp"/??.log | grep -c 'bytes from') - before)) rounds"
+}
+
+goes_on_or_ended() { gone "$(pid_of "$1")" || has_done "$1" "$2"; }
+
+# goes_on PARTY CLIENT: its session goes on, or has ended with a reason; then it begins again.
+goes_on() {
+	local reason
+	eventually 30 goes_on_or_ended "$2" $(($(rounds "$2") + wanted)) ||
+		fail "$1 goes on, but $2 neither goes on nor ends: $(tail -n 3 "$tmp/$2.log")"
+	gone "$(pid_of "$2")" || return 0
+	reason=$(grep '^ddping: ' "$tmp/$2.log") || fail "$2 ended without a reason"
+	echo "  $2 ended: $reason"
+	begin "$2" && works "$2" || fail "after $1 was stopped: $2 has no new session"
+}
+
+# stopped PARTY DAEMON... -- CLIENT...: those that have nothing to do with it.
+stopped() {
+	local party=$1 client hosts=() others
+	shift
+	while [ "$1" != -- ]; do
+		hosts+=("$1")
+		shift
+	done
+	shift
+	others=("$@")
+	kill -STOP "$(pid_of "$party")"
+	others_go_on "$party"
+	kill -CONT "$(pid_of "$party")"
+	for client in ab ac bc; do goes_on "$party" $client; done
+	for client in "${others[@]}"; do
+		! grep -q '^ddping: ' "$tmp/$client.log" || fail "$client ended because $party was stopped"
+	done
+	eventually 20 sessions || fail "after $party was stopped: sessions: $(ctl a -o session) $(ctl b -o session) $(ctl c -o session)"
+	eventually 20 unharmed || fail "after $party was stopped: a: $(state a), was ${kept[a]}; b: $(state b), was ${kept[b]}; c: $(state c), was ${kept[c]}"
+}
+
+for host in a b c; do daemon $host "${at[$host]}"; done
+for host in b c; do server pong$host $host "$ddping" -s -q --socket "$(socket_of $host)"; done
+for client in ab ac bc; do begin $client; done
+for client in ab ac bc; do works $client || fail "$client has no session"; done
+for host in a b c; do kept[$host]=$(state $host); done
+stopped a b c -- bc
+stopped b a c -- ac
+stopped ab a b c -- ac bc
+stopped pongb a b c -- ac bc
+for client in ab ac bc; do
+	kill "$(pid_of $client)"
+	eventually 20 gone "$(pid_of $client)" || fail "$client does not end"
+done
+for host in a b c; do eventually 20 none_of $host session qp || fail "daemon $host: a session is left"; done
+for host in a b c; do stop $host || fail "daemon $host: exit status $?"; done
