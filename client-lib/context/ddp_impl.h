@@ -88,6 +88,7 @@ struct mr {
 	struct renewed renewed;
 	unsigned windows; /* of type 1 that are bound to it */
 	unsigned access;
+	bool populate;              /* DDP_ACCESS_POPULATE: memory that it gets is touched */
 	struct slab_range range;    /* memory shared with other regions, or ... */
 	size_t mapped;              /* bytes at pub.addr mapped for this one; 0: none of either */
 	struct own_memory own;      /* of ddp_reg_mr() */

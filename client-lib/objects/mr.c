@@ -88,6 +88,7 @@ static int register_mr(struct mr *mr, const char *call, const struct source *src
 		return r;
 	mr->handle = reply.handle;
 	mr->access = req.reg.access;
+	mr->populate = access & DDP_ACCESS_POPULATE;
 	mr->pub.lkey = mr->pub.rkey = reply.stag;
 	mr->offset = src->offset;
 	if (src->rung == RUNG_AGENT)
@@ -388,8 +389,10 @@ static void apply_rereg(struct mr *mr, unsigned what, const struct ddp_rereg_att
 
 	pub->lkey = pub->rkey = stag;
 	agent_region_set_stag(&mr->copied, stag);
-	if (what & DDP_REREG_ACCESS)
-		mr->access = a->access;
+	if (what & DDP_REREG_ACCESS) {
+		mr->access = a->access & ~(unsigned)DDP_ACCESS_POPULATE;
+		mr->populate = a->access & DDP_ACCESS_POPULATE;
+	}
 	if (what & DDP_REREG_PD) {
 		context_use(pub->pd->ctx, &pub->pd->uses, -1);
 		context_use(a->pd->ctx, &a->pd->uses, 1);
@@ -403,6 +406,19 @@ static void apply_rereg(struct mr *mr, unsigned what, const struct ddp_rereg_att
 		pub->length = a->length;
 		pub->iova = a->iova;
 	}
+}
+
+/* The new memory, before the region has it: a failure changes nothing. */
+static int prepare_memory(const struct mr *mr, unsigned what, const struct ddp_rereg_attr *a,
+			  struct memfd_entry **ret)
+{
+	bool wanted = what & DDP_REREG_ACCESS ? a->access & DDP_ACCESS_POPULATE : mr->populate;
+	int r = wanted ? populate(a->fd, (uint64_t)a->offset, a->length) : 0;
+
+	if (r)
+		return reason_errno(r, "ddp_rereg_mr", "DDP_ACCESS_POPULATE");
+	r = memfd_table_get(a->fd, ret);
+	return r ? reason_errno(r, "ddp_rereg_mr", "memfd") : 0;
 }
 
 int ddp_rereg_mr(struct ddp_mr *pub, unsigned what, const struct ddp_rereg_attr *attr)
@@ -420,14 +436,14 @@ int ddp_rereg_mr(struct ddp_mr *pub, unsigned what, const struct ddp_rereg_attr 
 	if (r)
 		return r;
 	req.pd = what & DDP_REREG_PD ? a.pd->handle : 0;
-	req.access = what & DDP_REREG_ACCESS ? a.access : 0;
+	req.access = what & DDP_REREG_ACCESS ? a.access & ~(unsigned)DDP_ACCESS_POPULATE : 0;
 	if (remap) {
 		req.offset = (uint64_t)a.offset;
 		req.len = a.length;
 		req.iova = a.iova;
-		r = memfd_table_get(a.fd, &memfd);
+		r = prepare_memory(mr, what, &a, &memfd);
 		if (r)
-			return reason_errno(r, "ddp_rereg_mr", "memfd");
+			return r;
 	}
 	r = remap ? request_remap_mr(pub->pd->ctx, "ddp_rereg_mr", &req, a.fd, &reply)
 		  : request_rereg_mr(pub->pd->ctx, "ddp_rereg_mr", &req, &reply);
