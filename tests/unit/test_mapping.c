@@ -94,6 +94,31 @@ Test(mapping, ranges_of_a_memfd_share_one)
 	mapping_put(NULL);
 }
 
+Test(mapping, a_memfd_that_cannot_grow_needs_one)
+{
+	int fd = memfd(PAGE + 1), large = memfd(2 * (uint64_t)MAPPING_WINDOW);
+	struct mapping *a, *b, *c, *d2;
+
+	cr_assert_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
+	cr_assert_eq(fcntl(large, F_ADD_SEALS, F_SEAL_GROW), 0);
+	a = get(&one, fd, 0, 1, false);
+	cr_expect_eq(maps(), 1);
+	cr_expect_eq(mapping_share(a, true, &b, &rep), 0);
+	cr_expect_eq(maps(), 2);
+	*mapping_at(b, PAGE) = 'x';
+	cr_expect_eq(*mapping_at(a, PAGE), 'x');
+	c = get(&one, large, 0, PAGE, true);
+	cr_expect_eq(maps(), 3 + WITNESS, "its end is not that of the memfd");
+	d2 = get(&one, large, MAPPING_WINDOW, PAGE, true);
+	cr_expect_eq(maps(), 4 + WITNESS);
+	mapping_put(a);
+	mapping_put(b);
+	mapping_put(c);
+	mapping_put(d2);
+	close(fd);
+	close(large);
+}
+
 Test(mapping, memfds_clients_windows_and_rights_have_their_own)
 {
 	const uint64_t window = MAPPING_WINDOW;

@@ -229,7 +229,7 @@ static uint64_t first_page(const struct holes *h, const struct mapping *m)
 
 static uint64_t end_page(const struct holes *h, const struct mapping *m)
 {
-	return page_of(h, (const uint8_t *)m->map.map + m->map.map_len - 1) + 1;
+	return page_of(h, m->map.addr + (m->end - m->start) - 1) + 1;
 }
 
 int holes_watch(struct mapping *m, struct reply *rep)
@@ -279,8 +279,7 @@ static bool see_pages(const struct mapping *m, uint8_t *p, unsigned n, unsigned 
 		return false;
 	for (unsigned i = 0; i < n; i++)
 		ret[i] &= 1;
-	return !memchr(ret, 1, n) ||
-	       (mincore(m->witness->page, 1, &witness) == 0 && !(witness & 1));
+	return !memchr(ret, 1, n) || (mincore(m->hole, 1, &witness) == 0 && !(witness & 1));
 }
 
 static uint64_t bytes_of(const struct holes *h, uint64_t pages)

@@ -2,6 +2,7 @@
 #include "daemon/objects/memory/mapping.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <search.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -123,11 +124,13 @@ static int make_witness(struct client *c, int fd, struct mapping_witness **ret, 
 	return 0;
 }
 
-/* A reference, for a mapping that is to be made. */
+/* A reference, for a mapping that is to be made, if it needs one. */
 static int get_witness(struct mapping *key, int fd, struct reply *rep)
 {
-	struct mapping_witness *w = find_witness(key);
+	struct mapping_witness *w = key->to_end ? NULL : find_witness(key);
 
+	if (key->to_end)
+		return 0;
 	if (!w)
 		return make_witness(key->client, fd, &key->witness, rep);
 	w->users++;
@@ -136,6 +139,13 @@ static int get_witness(struct mapping *key, int fd, struct reply *rep)
 }
 
 /* ---- mappings ---- */
+
+static bool cannot_grow(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && seals & F_SEAL_GROW;
+}
 
 /* Verifies the memfd, and says which mapping the range needs. Returns as memfd_verify(). */
 static int plan_mapping(int fd, uint64_t offset, uint64_t len, struct mapping *key)
@@ -153,8 +163,10 @@ static int plan_mapping(int fd, uint64_t offset, uint64_t len, struct mapping *k
 	key->ino = st.st_ino;
 	key->start = offset & ~(window - 1);
 	key->end = checked_round_up(offset + len, window);
-	if (key->end > (uint64_t)st.st_size)
+	if (key->end >= (uint64_t)st.st_size) {
 		key->end = (uint64_t)st.st_size;
+		key->to_end = cannot_grow(fd);
+	}
 	key->may_write = key->write || memfd_verify(fd, offset, len, true) == 0;
 	return 0;
 }
@@ -168,6 +180,38 @@ static int refuse_mapping(int r, uint64_t offset, uint64_t len, struct reply *re
 				    memfd_reason(r));
 	return reply_refuse(rep, -r, "memory region of %llu bytes: cannot be mapped",
 			    (unsigned long long)len);
+}
+
+/* One map for memory and hole: a user with many small memfds has twice as many. */
+static int append_hole(struct mapping *m)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t len = checked_round_up(m->map.map_len, page) + page;
+	void *map = mremap(m->map.map, m->map.map_len, len, MREMAP_MAYMOVE);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	m->map.addr = m->map.map = map;
+	m->map.map_len = len;
+	return 0;
+}
+
+static uint8_t *hole_of(const struct mapping *m)
+{
+	if (m->witness)
+		return m->witness->page;
+	return (uint8_t *)m->map.map + m->map.map_len - (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int map_memfd(struct mapping *m, int fd)
+{
+	int r = memfd_map_client(fd, m->start, m->end - m->start, m->write, &m->map);
+
+	if (!r && m->to_end)
+		r = append_hole(m);
+	if (!r)
+		m->hole = hole_of(m);
+	return r;
 }
 
 int mapping_get(struct client *c, int fd, uint64_t offset, uint64_t len, bool write,
@@ -189,7 +233,7 @@ int mapping_get(struct client *c, int fd, uint64_t offset, uint64_t len, bool wr
 		put_witness(key.witness);
 		return r;
 	}
-	r = memfd_map_client(fd, key.start, key.end - key.start, write, &m->map);
+	r = map_memfd(m, fd);
 	r = r ? refuse_mapping(r, offset, len, rep) : holes_watch(m, rep);
 	if (r) {
 		mapping_put(m);
@@ -207,6 +251,7 @@ static int map_for_writing(struct mapping *m, const struct mapping *from)
 	if (map == MAP_FAILED)
 		return -errno;
 	m->map = (struct memfd_map){.addr = map, .map = map, .map_len = from->map.map_len};
+	m->hole = hole_of(m);
 	return mprotect(map, m->map.map_len, PROT_READ | PROT_WRITE) < 0 ? -errno : 0;
 }
 
@@ -230,7 +275,8 @@ int mapping_share(struct mapping *m, bool write, struct mapping **ret, struct re
 	r = make_mapping(&key, &next, rep);
 	if (r)
 		return r;
-	next->witness->users++;
+	if (next->witness)
+		next->witness->users++;
 	r = map_for_writing(next, m);
 	r = r ? refuse_mapping(r, m->start, m->end - m->start, rep) : holes_watch(next, rep);
 	if (r) {

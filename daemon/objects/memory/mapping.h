@@ -23,7 +23,8 @@ enum {
 	MAPPING_WINDOW = 64 << 20,
 };
 
-/* A page of a memfd that is always a hole. All mappings of a client of the same memfd have one. */
+/* A page of a memfd that is always a hole. All mappings of a client of the same memfd have one, but
+ * those up to the end of a memfd that cannot grow have the page behind it instead. */
 struct mapping_witness {
 	uint8_t *page; /* not readable */
 	uint32_t users;
@@ -37,12 +38,14 @@ struct mapping {
 	uint64_t start, end; /* bytes of the memfd */
 	bool may_write;      /* the descriptor allowed writing */
 	bool write;          /* mapped for writing */
+	bool to_end;         /* it ends with the memfd, which cannot grow */
 
 	struct client *client;
 	uint32_t users; /* references */
 	struct memfd_map map;
 	struct acct_charge charge;
-	struct mapping_witness *witness; /* NULL until there is a map */
+	struct mapping_witness *witness; /* NULL: there is no map, or to_end */
+	uint8_t *hole;                   /* the page that is always one */
 	struct holes_filled holes;
 };
 
