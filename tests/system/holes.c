@@ -28,6 +28,7 @@ enum {
 static struct end friend, owner;
 static const char *address;
 static uint64_t limit, region;
+static int seals; /* of new memfds */
 
 /* A memfd of the owner. */
 struct sparse {
@@ -43,6 +44,7 @@ static void make_sparse(struct sparse *m, unsigned access)
 {
 	m->fd = MUST(memfd_create("holes", MFD_ALLOW_SEALING | MFD_CLOEXEC));
 	MUST(ftruncate(m->fd, (off_t)region));
+	MUST(fcntl(m->fd, F_ADD_SEALS, seals));
 	m->map = mmap(NULL, region, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
 	if (m->map == MAP_FAILED)
 		fail("mmap");
@@ -229,6 +231,28 @@ static void populated_memory_is_free(void)
 	ok("populated memory is not charged");
 }
 
+static void memory_of_a_populated_region_is_populated(void)
+{
+	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
+	struct sparse m, next[2];
+
+	make_sparse(&m, RIG_ALL | DDP_ACCESS_POPULATE);
+	for (int i = 0; i < 2; i++) {
+		make_sparse(&next[i], RIG_ALL);
+		attr.fd = next[i].fd;
+		attr.length = region;
+		attr.addr = next[i].map;
+		attr.access = RIG_ALL | DDP_ACCESS_POPULATE;
+		MUST(ddp_rereg_mr(m.mr, DDP_REREG_TRANSLATION | (i > 0 ? DDP_REREG_ACCESS : 0),
+				  &attr));
+		is("bytes of the new memory", filled(&next[i]), region);
+	}
+	for (int i = 0; i < 2; i++)
+		free_sparse(&next[i]);
+	free_sparse(&m);
+	ok("a populated region that gets other memory is populated");
+}
+
 /* The daemon may not ask the kernel which pages of such a memfd are there. */
 static void rights_of_the_memfd_do_not_matter(void)
 {
@@ -286,9 +310,12 @@ int main(int argc, char **argv)
 	is_charged("a Read into it", read_into);
 	is_charged("a Write from it", write_from);
 	populated_memory_is_free();
-	touched_memory_is_free();
+	memory_of_a_populated_region_is_populated();
 	registered_twice_counts_once();
-	rights_of_the_memfd_do_not_matter();
+	for (int i = 0; i < 2; i++, seals = F_SEAL_GROW) {
+		touched_memory_is_free();
+		rights_of_the_memfd_do_not_matter();
+	}
 	session_send(&good, 0,
 		     (struct ddp_send_wr){.opcode = DDP_WR_RDMA_READ,
 					  .rdma = {other.mr->iova, other.mr->rkey}},
