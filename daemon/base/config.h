@@ -105,8 +105,9 @@ struct config_limits {
 	uint32_t qps;
 	uint32_t srqs;
 	uint32_t listeners; /* 0: none may listen */
-	uint64_t memory;    /* bytes */
-	uint64_t held;      /* bytes */
+	uint32_t associations;
+	uint64_t memory; /* bytes */
+	uint64_t held;   /* bytes */
 	uint64_t sparse_bytes;
 	/* Of one object or client: */
 	uint32_t qp_wr;  /* entries of one work queue, shared or not */

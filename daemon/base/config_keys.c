@@ -135,6 +135,8 @@ static const struct config_key keys[] = {
 	 .help = "shared receive queues per uid"},
 	{"limits", "listeners", NUMBER(0, 65535, "1024"), AT(limits.listeners), AT_ONCE,
 	 .help = "listeners per uid; 0: no program may listen"},
+	{"limits", "associations", NUMBER(1, 16384, "16384"), AT(limits.associations), AT_ONCE,
+	 .help = "associations per uid that its programs opened"},
 	{"limits", "memory", SIZE(MIB, 65536 * GIB, "1GiB"), AT(limits.memory), AT_ONCE,
 	 .help = "memory of rings, endpoints and unread records per uid"},
 	{"limits", "held", SIZE(0, 65536 * GIB, "256MiB"), AT(limits.held), AT_ONCE,

@@ -23,6 +23,7 @@ static const struct limits_row rows[ACCT_KINDS] = {
 	[ACCT_QPS] = {VALUE(qps), .table = BELL_QUEUES, .what = "queue pairs"},
 	[ACCT_SRQS] = {VALUE(srqs), .table = HANDLES_MAX, .what = "shared receive queues"},
 	[ACCT_LISTENERS] = {VALUE(listeners), .table = HANDLES_MAX, .what = "listeners"},
+	[ACCT_ASSOCS] = {VALUE(associations), .what = "associations that it opened"},
 	[ACCT_MEMORY] = {VALUE(memory), .what = "bytes of the daemon's memory"},
 	[ACCT_HELD] = {VALUE(held), .what = "bytes of messages that wait"},
 	[ACCT_SPARSE] = {VALUE(sparse_bytes), .what = "bytes of untouched memory that the daemon filled"},

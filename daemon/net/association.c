@@ -184,6 +184,7 @@ struct association *association_free(struct association *assoc)
 	free_ddp(assoc);
 	association_network_leave(assoc);
 	acct_release(&assoc->socket);
+	acct_release(&assoc->opened);
 	free(assoc->addrs);
 	free(assoc->lost);
 	worker_freed(assoc->worker);

@@ -67,7 +67,7 @@ struct association {
 	struct {
 		uint64_t assocs, sessions, requests; /* that the peer began: the network has them */
 	} charged;
-	struct acct_charge socket; /* of the kernel, charged to the uid that opened it */
+	struct acct_charge opened, socket; /* of the uid that opened it; a socket of the kernel */
 	struct {
 		uint64_t since_ms;
 		uint32_t said, left_out;

@@ -11,8 +11,12 @@
 #include "daemon/base/peer_limits.h"
 #include "daemon/base/state.h"
 #include "util/addr.h"
+#include "util/minmax.h"
 
-enum { REPORT_MS = 100000 /* a limit of a network is reported once in that time */ };
+enum {
+	REPORT_MS = 100000,  /* a limit of a network is reported once in that time */
+	ASSOCS_MOST = 16384, /* of a transport */
+};
 
 /* ---- addresses ---- */
 
@@ -163,4 +167,12 @@ bool peers_user_may_ask(struct worker *w, uid_t uid, const struct sockaddr_stora
 
 	network_drop(n);
 	return may;
+}
+
+uint64_t peers_leave_associations(const struct worker *w)
+{
+	uint64_t most = w->max_conns ? w->max_conns : ASSOCS_MOST;
+	uint64_t theirs = w->peers ? w->peers->table.used[NETWORK_ASSOCS] : 0;
+
+	return min_u64(most - most / 4, theirs < most ? most - theirs : 0);
 }

@@ -43,6 +43,10 @@ bool peers_user_guessed(struct worker *w, uid_t uid, const struct sockaddr_stora
 /* Whether the user may ask the peer's network for a session now: guesses_may_ask(). */
 bool peers_user_may_ask(struct worker *w, uid_t uid, const struct sockaddr_storage *peer);
 
+/* Associations that all programs here may have opened at present: peers keep a quarter of those
+ * that the transport can have, and those that they opened. */
+uint64_t peers_leave_associations(const struct worker *w);
+
 /* The first address of the network, and the bits of its prefix. */
 void peers_addr(const struct network *n, struct sockaddr_storage *ret, unsigned *ret_bits);
 

@@ -54,6 +54,25 @@ sys.exit(ends != 12)
 END
 stop b || fail "daemon: exit status $?"
 
+# Associations that a user opened; those of another user are none of them.
+d=$(address 3) e=$(address 4)
+socket_mode=0666
+daemon d "$d" 'limits: {associations: 3}'
+daemon e "$e"
+# opens N PORT [COMMAND...]: sessions of so many associations.
+opens() {
+	local n=$1 port=$2
+	shift 2
+	timeout 60 "$@" "$bin/tests/system/idle_sessions" "$(socket_of d)" "$(socket_of e)" "$e" "$port" "$n" "$n" >"$tmp/opens.log" 2>&1 <<<''
+}
+! opens 4 7000 || fail 'an association beyond limits.associations'
+grep -q 'has 3 of 3 associations that it opened (limits.associations)' "$tmp/opens.log" || fail "not the reason: $(cat "$tmp/opens.log")"
+[ "$(ctl d -o limit | sed -n 's/.* name associations used \([0-9]*\) max 3 .*/\1/p')" = 3 ] || fail 'ddpctl limit'
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	opens 3 8000 setpriv --reuid=60001 --regid=60001 --clear-groups || fail "another user: $(cat "$tmp/opens.log")"
+fi
+for name in d e; do stop $name || fail "daemon $name: exit status $?"; done
+
 # It also gets in where the memory of its user is used up.
 c=$(address 2)
 daemon c "$c" 'limits: {memory: 1MiB}'

@@ -236,7 +236,8 @@ static void default_limits(void)
 
 	config_default(&cfg);
 	acct_set_limits(a, &cfg.limits);
-	acct_set_total(a, ACCT_MAPS, 64506);        /* of 65530 */
+	acct_set_total(a, ACCT_MAPS, 64506); /* of 65530 */
+	acct_set_total(a, ACCT_ASSOCS, 12288);
 	acct_set_total(a, ACCT_DESCRIPTORS, 65400); /* of 65536 */
 	acct_set_total(a, ACCT_CLIENTS, 7680);
 	acct_set_total(a, ACCT_RESERVE, 256);
@@ -280,6 +281,7 @@ Test(acct, the_first_two_reach_each_limit_and_the_twenty_first_finds_a_share)
 		{ACCT_QPS, 16384, 16384, 200},
 		{ACCT_SRQS, 1024, 1024, 13},
 		{ACCT_LISTENERS, 1024, 1024, 13},
+		{ACCT_ASSOCS, 9216, 1024, 13},
 		{ACCT_MEMORY, 1 << 30, 1 << 30, 12 << 20},
 		{ACCT_HELD, 256 << 20, 256 << 20, 3 << 20},
 		{ACCT_SPARSE, 256 << 20, 256 << 20, 3 << 20},

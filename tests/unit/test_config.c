@@ -133,7 +133,8 @@ static const char other[] =
 	"  enhanced: off\n"
 	"  extensions: off\n"
 	"polling: {budget_us: 0}\n"
-	"limits: {mr_bytes: 65536GiB, listeners: 0, qp_wr: 32768, srqs: 1, mws: 65535}\n"
+	"limits: {mr_bytes: 65536GiB, listeners: 0, qp_wr: 32768, srqs: 1, mws: 65535, "
+	"associations: 1}\n"
 	"log: {level: debug}\n";
 
 static void expect_rule(const struct llp_cc_rule *r, int family, unsigned bits, enum llp_cc cc)
@@ -178,6 +179,7 @@ Test(config, values_of_the_file_are_used)
 	cr_expect_eq(c.session.extensions, CONFIG_OFF);
 	cr_expect_eq(c.limits.srqs, 1);
 	cr_expect_eq(c.limits.mws, 65535);
+	cr_expect_eq(c.limits.associations, 1);
 	cr_expect_eq(c.log.level, LOG_LEVEL_DEBUG);
 	cr_expect_eq(c.session.close_ms, 5000, "other keys have their defaults");
 }

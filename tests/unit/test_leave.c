@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <unistd.h>
 
+#include "daemon/net/association.h"
 #include "daemon/objects/sessions/qp.h"
 #include "daemon/service/attach.h"
 #include "ipc/ctl.h"
@@ -41,6 +42,8 @@ static void make_session(void)
 /* The daemon works and has no object of the client. */
 static void expect_gone(void)
 {
+	struct association *assoc;
+
 	cr_expect_eq(rig.clients.used, 0);
 	cr_expect(list_empty(&w->faulty));
 	cr_expect(list_empty(&w->polled));
@@ -48,6 +51,8 @@ static void expect_gone(void)
 	cr_expect(list_empty(&w->dirty_cqs));
 	cr_expect(list_empty(&w->journal.watchers));
 	rig_turns();
+	for (uint32_t pos = 0; (assoc = idtab_next(&w->assocs, &pos));)
+		association_free(assoc);
 	cr_expect_null(acct_free(rig.acct));
 }
 

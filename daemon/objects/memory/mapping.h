@@ -24,7 +24,7 @@ enum {
 };
 
 /* A page of a memfd that is always a hole. All mappings of a client of the same memfd have one, but
- * those up to the end of a memfd that cannot grow have the page behind it instead. */
+ * those up to the end of a memfd that cannot grow have the page after it instead. */
 struct mapping_witness {
 	uint8_t *page; /* not readable */
 	uint32_t users;

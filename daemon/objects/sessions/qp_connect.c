@@ -50,34 +50,48 @@ static int check_connect(const struct qp *qp, const struct conn_params *params, 
 	return params->private_len > room ? conn_params_too_long(params, room, rep) : 0;
 }
 
-/* Where a new association is a descriptor, it is charged to the user who opens it. */
-static int charge_socket(const struct qp *qp, const struct endpoint_addrs *addrs,
-			 struct acct_charge *ret, char reason[ACCT_REASON_MAX])
+struct charges {
+	struct acct_charge opened, socket;
+};
+
+/* A new association is charged to the user who opens it, and its descriptor, where it is one. */
+static int charge_assoc(const struct qp *qp, const struct endpoint_addrs *addrs,
+			struct charges *ret, char reason[ACCT_REASON_MAX])
 {
 	struct client *c = qp->client;
+	struct acct *a = c->daemon->acct;
 	struct worker *w = c->worker;
+	int r;
 
-	if (!w->max_conns || endpoint_addrs_transport(w, &addrs->peer) != w->net ||
-	    association_index_find(w, addrs))
+	if (association_index_find(w, addrs))
 		return 0;
-	return acct_charge(c->daemon->acct, c->uid, ACCT_DESCRIPTORS, 1, ret, reason,
-			   ACCT_REASON_MAX);
+	acct_set_total(a, ACCT_ASSOCS, peers_leave_associations(w));
+	r = acct_charge(a, c->uid, ACCT_ASSOCS, 1, &ret->opened, reason, ACCT_REASON_MAX);
+	if (r || !w->max_conns || endpoint_addrs_transport(w, &addrs->peer) != w->net)
+		return r;
+	r = acct_charge(a, c->uid, ACCT_DESCRIPTORS, 1, &ret->socket, reason, ACCT_REASON_MAX);
+	if (r)
+		acct_release(&ret->opened);
+	return r;
 }
 
 /* 0; -errno; or ACCT_E_LIMIT with a sentence. */
 static int get_assoc(struct qp *qp, const struct endpoint_addrs *addrs, struct association **ret,
 		     char reason[ACCT_REASON_MAX])
 {
-	struct acct_charge socket = {0};
-	int r = charge_socket(qp, addrs, &socket, reason);
+	struct charges charges = {0};
+	int r = charge_assoc(qp, addrs, &charges, reason);
 
 	if (r)
 		return r;
 	r = association_get(qp->client->worker, addrs, ret);
-	if (r)
-		acct_release(&socket);
-	else if (socket.user)
-		(*ret)->socket = socket; /* which is moved */
+	if (r) {
+		acct_release(&charges.socket);
+		acct_release(&charges.opened);
+	} else if (charges.opened.user) { /* they are moved */
+		(*ret)->opened = charges.opened;
+		(*ret)->socket = charges.socket;
+	}
 	return r;
 }
 
