@@ -182,6 +182,7 @@ struct ctl_qp {
 	uint32_t hold_bytes, hold_ms, held_bytes;
 	uint32_t options; /* set of MSG_QP_ */
 	uint64_t held_msgs;
+	uint64_t not_ready; /* times that the peer had no receive, as it reported */
 };
 
 struct ctl_mr {

@@ -17,7 +17,7 @@
  */
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 15,
+	IPC_VERSION_MINOR = 16,
 
 	/* Each minor number added: */
 	IPC_MINOR_FIRST = 0,
@@ -37,6 +37,7 @@ enum {
 	IPC_MINOR_READ_PARTS = 14, /* WQE_READ without an element, or with several */
 	IPC_MINOR_ACCESS = 14,     /* MSG_OPTIONS_ACCESS, MSG_QP_CREDITS, MSG_QP_STRICT_RECVS */
 	IPC_MINOR_DONE = 15,       /* ring_shared.done, wqe_cqe.index */
+	IPC_MINOR_RNR = 16,        /* MSG_SET_QP_RNR, MSG_QP_RNR */
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"
@@ -137,7 +138,8 @@ enum {
 	/* a key of the configuration and its value */ \
 	X(CTL_SET,       ctl_set,       client,   RECORD(ctl_set),           EMPTY,                      0, CTL_SET,     SAME) \
 	/* reply: ring of packet_ring.h; until the connection ends */ \
-	X(CTL_CAPTURE,   ctl_capture,   client,   RECORD(ctl_capture),       RECORD(msg_capture),        1, CTL_CAPTURE, SAME)
+	X(CTL_CAPTURE,   ctl_capture,   client,   RECORD(ctl_capture),       RECORD(msg_capture),        1, CTL_CAPTURE, SAME) \
+	X(SET_QP_RNR,    set_qp_rnr,    qp,       RECORD(msg_qp_rnr),        EMPTY,                      0, RNR,         SAME)
 /* clang-format on */
 
 #endif

@@ -101,6 +101,7 @@ enum {
 	MSG_CAP_ENHANCED = 2,   /* RFC 6581 */
 	MSG_CAP_RAW = 4,        /* DDP without RDMAP */
 	MSG_CAP_MULTIHOMED = 8, /* associations may have several addresses at each end */
+	MSG_CAP_RNR = 16,       /* MSG_QP_RNR; since minor 16 */
 };
 
 struct msg_handle {
@@ -359,6 +360,7 @@ enum {
 	MSG_QP_IMM_OF_SEND = 8,
 	MSG_QP_CREDITS = 16,      /* since minor 14 */
 	MSG_QP_STRICT_RECVS = 32, /* since minor 14 */
+	MSG_QP_RNR = 64,          /* since minor 16 */
 };
 
 struct msg_options {
@@ -377,6 +379,15 @@ struct msg_options_state {
 	uint32_t held_bytes; /* in use now, by all queue pairs of an srq together */
 	uint64_t held_msgs;  /* messages that waited so far */
 	uint32_t access;     /* of a qp: DDP_ACCESS_REMOTE_*; since minor 14 */
+	uint32_t pad;
+};
+
+/* As ddp_set_qp_rnr(). */
+struct msg_qp_rnr {
+	struct msg_hdr hdr;
+	uint32_t handle;
+	uint32_t retry;    /* at most 7 */
+	uint32_t timer_ms; /* 1 or more */
 	uint32_t pad;
 };
 

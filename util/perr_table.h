@@ -50,6 +50,8 @@
 	  "more segments arrived out of order than the queue pair has room for")                   \
 	X(AGENT, 0, 0, 0x00,                                                                       \
 	  "the program did not copy the memory that the request names, or not in time")            \
-	X(MEMORY, 0, 0, 0x00, "the memory was never written to, and the daemon may fill no more")
+	X(MEMORY, 0, 0, 0x00, "the memory was never written to, and the daemon may fill no more")  \
+	X(NOT_READY, 0, 0, 0x00,                                                                   \
+	  "the receiver had no receive for a message, for as long as its sender waits")
 
 #endif

@@ -9,7 +9,7 @@
 
 /* Whose error a status is, and which member of a completion has more about it. */
 enum wc_status_kind {
-	WC_STATUS_PLAIN, /* success, a flush, or an error that the peer reported in a Terminate */
+	WC_STATUS_PLAIN, /* success, a flush, or an error of the peer */
 	WC_STATUS_LOCAL, /* this side found it */
 	WC_STATUS_KEY,   /* the same; it is about the key in err_stag */
 	WC_STATUS_RANGE, /* the same; it is about err_stag, err_to and err_len */
@@ -31,6 +31,8 @@ enum wc_status_kind {
 	  "ended the session because of another error")                                            \
 	X(FLUSH_ERR, PLAIN, "flushed", "the session", "ended first")                               \
 	X(MW_BIND_ERR, KEY, "bind error", "the window",                                            \
-	  "cannot be bound: window, region, rights or bounds do not fit")
+	  "cannot be bound: window, region, rights or bounds do not fit")                          \
+	X(RNR_RETRY_EXC_ERR, PLAIN, "RNR retries exceeded", "the peer",                            \
+	  "had no receive for the message, for as long as the retries lasted")
 
 #endif

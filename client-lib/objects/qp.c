@@ -505,6 +505,20 @@ int ddp_set_qp_access(struct ddp_qp *qp, unsigned remote_access)
 	return options_call(ctx, "ddp_set_qp_access", MSG_QP_OPTIONS, &req, &state);
 }
 
+int ddp_set_qp_rnr(struct ddp_qp *qp, unsigned retry, unsigned timer_ms)
+{
+	struct msg_qp_rnr req = {.handle = qp->handle, .retry = retry, .timer_ms = timer_ms};
+	struct ddp_ctx *ctx = qp->sq.ctx;
+	int r = context_here(ctx, "ddp_set_qp_rnr");
+
+	if (r)
+		return r;
+	if (ctx->minor < IPC_MINOR_RNR)
+		return reason_fail(-EOPNOTSUPP,
+				   "ddp_set_qp_rnr: the daemon is too old to let senders wait");
+	return request_set_qp_rnr(ctx, "ddp_set_qp_rnr", &req);
+}
+
 uint32_t ddp_qp_num(const struct ddp_qp *qp)
 {
 	return qp->num;

@@ -160,6 +160,7 @@ static const struct field qp_fields[] = {
 	F(qp, held_bytes, BYTES, DETAIL),
 	F(qp, options, NUM, DETAIL),
 	F(qp, held_msgs, NUM, STATS),
+	F(qp, not_ready, NUM, STATS),
 };
 
 static const struct field mr_fields[] = {

@@ -84,6 +84,7 @@ static const struct metric metrics[] = {
 	COUNTER("qp", "tx_bytes", "qp_tx_bytes", "bytes", "Payload sent."),
 	COUNTER("qp", "rx_bytes", "qp_rx_bytes", "bytes", "Payload received."),
 	COUNTER("qp", "held_msgs", "qp_held_msgs", "", "Messages that waited for a receive."),
+	COUNTER("qp", "not_ready", "qp_not_ready", "", "Times that the peer had no receive."),
 	COUNTER("qp", "srq_taken", "qp_srq_taken", "",
 		"Receives taken from the shared receive queue."),
 	COUNTER("cq", "completions", "cq_completions", "", "Completions written."),

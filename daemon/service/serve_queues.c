@@ -73,6 +73,11 @@ int serve_qp_options(struct qp *qp, const struct msg_options *req, struct msg_op
 	return qp_options_set(qp, req, ret, rep);
 }
 
+int serve_set_qp_rnr(struct qp *qp, const struct msg_qp_rnr *req, struct reply *rep)
+{
+	return qp_options_set_rnr(qp, req, rep);
+}
+
 void serve_destroy_qp(struct qp *qp)
 {
 	qp_free(qp);

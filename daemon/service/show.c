@@ -88,6 +88,7 @@ static void put_endpoint(struct ctl_qp *r, const struct rdmap *ep)
 	r->rx_bytes = info.rx_bytes;
 	r->held_bytes = info.held_bytes;
 	r->held_msgs = info.held_msgs;
+	r->not_ready = info.not_ready;
 }
 
 static void show_qp(struct show *s, void *obj)

@@ -6,6 +6,7 @@
 
 #include "proto/association/assoc_impl.h"
 #include "util/checked.h"
+#include "util/minmax.h"
 
 enum { ALIGN = 64 };
 
@@ -54,6 +55,7 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	list_init(&a->closing);
 	list_init(&a->stalled);
 	list_init(&a->resuming);
+	list_init(&a->not_ready);
 	list_init(&a->awaiting);
 	list_init(&a->quarantine);
 	list_init(&a->event_streams);
@@ -90,6 +92,7 @@ static void unbind_endpoint(struct assoc *a, struct assoc_stream *s, enum assoc_
 	if (!s->ep)
 		return;
 	assoc_hold_drop(a, s);
+	assoc_rnr_drop(s);
 	rdmap_unbind(s->ep, s->reason_known && s->reason == ASSOC_REASON_PEER);
 	s->ep = NULL;
 	assoc_share_part(a, s);
@@ -498,6 +501,7 @@ void assoc_tick(struct assoc *a, uint64_t now_ms)
 	a->now = now_ms;
 	assoc_unpark_all(a, &a->later);
 	assoc_hold_expire(a);
+	assoc_rnr_expire(a);
 	while ((s = due(&a->undecided, now_ms)))
 		assoc_session(a, s, SESSION_TIMEOUT);
 	while ((s = due(&a->grace, now_ms)))
@@ -517,7 +521,7 @@ static uint64_t earliest(const struct list *by_deadline, uint64_t at)
 
 uint64_t assoc_expiry(const struct assoc *a)
 {
-	uint64_t at = assoc_hold_expiry(a);
+	uint64_t at = min_u64(assoc_hold_expiry(a), assoc_rnr_expiry(a));
 
 	if (!list_empty(&a->later))
 		return a->now;

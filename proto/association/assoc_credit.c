@@ -15,10 +15,16 @@ static bool wants_credits(const struct rdmap *ep)
 	return ep->options & RDMAP_CREDITS;
 }
 
+static uint32_t new_tag(struct assoc *a, const struct rdmap *ep)
+{
+	return (++a->credit_tag & (WIRE_TAG_RNR - 1)) |
+	       (ep->options & RDMAP_RNR ? WIRE_TAG_RNR : 0);
+}
+
 void assoc_credit_propose(struct assoc *a, struct assoc_stream *s)
 {
 	s->credits = wants_credits(s->ep) ? ASSOC_CREDITS_OFFERED : ASSOC_CREDITS_NONE;
-	s->ep->credit_tag = ++a->credit_tag;
+	s->ep->credit_tag = new_tag(a, s->ep);
 }
 
 uint32_t assoc_credit_take_offer(struct assoc_stream *s, bool answer, const uint8_t *priv,
@@ -44,7 +50,7 @@ void assoc_credit_agree(struct assoc *a, struct assoc_stream *s)
 	bool agreed = assoc_credit_answer_len(s, s->ep) > 0;
 
 	s->credits = agreed ? ASSOC_CREDITS_AGREED : ASSOC_CREDITS_NONE;
-	s->ep->credit_tag = ++a->credit_tag;
+	s->ep->credit_tag = new_tag(a, s->ep);
 }
 
 void assoc_credit_begin(struct assoc *a, struct assoc_stream *s)
@@ -52,6 +58,7 @@ void assoc_credit_begin(struct assoc *a, struct assoc_stream *s)
 	bool agreed = s->credits == ASSOC_CREDITS_AGREED;
 
 	s->ep->peer_tag = s->offer.tag;
+	s->ep->rnr.agreed = agreed && s->ep->credit_tag & s->offer.tag & WIRE_TAG_RNR;
 	credit_rx_begin(&s->ep->credit_rx, agreed ? s->ep->window : 0);
 	credit_tx_begin(&s->ep->credit_tx, agreed ? s->offer.window : 0, s->offer.receives);
 	a->credits = a->credits || agreed;
@@ -110,14 +117,16 @@ bool assoc_credit_rx(struct assoc *a, struct assoc_stream *s, const struct assoc
 	struct rdmap *ep = credit_ep(s);
 	struct wire_credit c;
 
-	if (m->ppid != WIRE_PPID_CREDIT || !a->credits || m->len != WIRE_CREDIT_LEN ||
-	    m->head_len < m->len)
+	if (m->ppid != WIRE_PPID_CREDIT || !a->credits || m->head_len < m->len ||
+	    !wire_credit_get(m->head, m->len, &c))
 		return false;
-	wire_credit_get(m->head, &c);
-	if (!ep || c.tag != ep->credit_tag)
+	if (!ep || c.tag != ep->credit_tag) {
 		a->count.rx_dropped++; /* of a session that is over */
-	else if (credit_tx_update(&ep->credit_tx, c.pos, c.limit))
+		return true;
+	}
+	if (credit_tx_update(&ep->credit_tx, c.pos, c.limit))
 		assoc_ready(a, s);
+	assoc_rnr_heard(a, s, &c);
 	return true;
 }
 
@@ -137,17 +146,17 @@ bool assoc_credit_make(const struct assoc_stream *s, struct assoc_seg *ret)
 	const struct rdmap *ep = credit_ep(s);
 	struct wire_credit c;
 
-	if (!ep || !ep->credit_rx.due)
+	if (!ep || !(ep->credit_rx.due || ep->credit_rx.not_ready))
 		return false;
 	c = (struct wire_credit){
 		.tag = ep->peer_tag,
 		.limit = rdmap_rq_limit(ep),
 		.pos = ep->credit_rx.got,
+		.wait_ms = ep->credit_rx.not_ready ? ep->rnr.timer_ms : 0,
 	};
-	wire_credit_put(ret->head, &c);
+	ret->len = wire_credit_put(ret->head, &c);
+	ret->head_len = (uint16_t)ret->len;
 	ret->ppid = WIRE_PPID_CREDIT;
-	ret->head_len = WIRE_CREDIT_LEN;
-	ret->len = WIRE_CREDIT_LEN;
 	ret->nbody = 0;
 	ret->urgent = false;
 	return true;

@@ -2,8 +2,8 @@
 /*
  * Messages that are kept in the hold of their endpoint. A stream whose next message finds no
  * receive stalls: that message and those that follow it wait until there is one, but not longer
- * than the endpoint allows. An endpoint that places in order keeps every message that arrives out
- * of order.
+ * than the endpoint allows, or with RDMAP_RNR its sender. An endpoint that places in order keeps
+ * every message that arrives out of order.
  */
 #include "proto/association/assoc_impl.h"
 
@@ -57,22 +57,40 @@ void assoc_hold_go_on(struct assoc *a, struct assoc_stream *s)
 		list_add_tail(&a->resuming, &s->resume);
 }
 
-void assoc_hold_stall(struct assoc *a, struct assoc_stream *s)
+/* Puts the stream on the list, by deadline: endpoints differ in how long they wait. */
+static void start_clock(struct assoc *a, struct assoc_stream *s)
 {
 	struct list *at = a->stalled.prev;
 
+	s->stall_deadline = s->ep->rnr.agreed ? UINT64_MAX : a->now + s->ep->hold_ms;
+	while (at != &a->stalled &&
+	       list_entry(at, struct assoc_stream, stall)->stall_deadline > s->stall_deadline)
+		at = at->prev;
+	list_add_tail(at->next, &s->stall);
+}
+
+void assoc_hold_stall(struct assoc *a, struct assoc_stream *s)
+{
 	if (s->ep->more_recvs)
 		assoc_hold_go_on(a, s); /* no wake is due: valid receives may follow */
 	if (list_linked(&s->stall))
 		return;
 	a->count.rx_held++;
 	s->ep->held_msgs++;
-	s->stall_deadline = a->now + s->ep->hold_ms;
-	/* By deadline: endpoints differ in how long they wait. */
-	while (at != &a->stalled &&
-	       list_entry(at, struct assoc_stream, stall)->stall_deadline > s->stall_deadline)
-		at = at->prev;
-	list_add_tail(at->next, &s->stall);
+	if (s->ep->rnr.agreed && credit_rx_stall(&s->ep->credit_rx))
+		assoc_ready(a, s);
+	start_clock(a, s);
+}
+
+void assoc_hold_end_follows(struct assoc *a, struct assoc_stream *s)
+{
+	if (!s->ep || !s->ep->rnr.agreed)
+		return;
+	s->ep->rnr.agreed = false;
+	if (!list_linked(&s->stall))
+		return;
+	list_del(&s->stall);
+	start_clock(a, s);
 }
 
 void assoc_hold_give_up(struct assoc *a, struct assoc_stream *s)

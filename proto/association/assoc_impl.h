@@ -170,7 +170,8 @@ struct assoc {
 	struct list closing;      /* by deadline */
 	struct list stalled;      /* by deadline */
 	struct list resuming;
-	struct list awaiting; /* streams whose requests await an acknowledgment */
+	struct list not_ready; /* rdmap.rnr.wait, by deadline: the peer has no receive */
+	struct list awaiting;  /* streams whose requests await an acknowledgment */
 	struct list quarantine;
 	struct list event_streams; /* streams with events to report, oldest first */
 
@@ -308,6 +309,10 @@ bool assoc_hold_keep(struct assoc_stream *s, const struct assoc_msg *m, uint16_t
 /* The next message in order is kept and waits for a receive: its time begins. */
 void assoc_hold_stall(struct assoc *a, struct assoc_stream *s);
 
+/* The peer's end of the session has arrived, behind messages that are missing or wait: from now on
+ * nobody is there to decide how long they wait, but the endpoint. */
+void assoc_hold_end_follows(struct assoc *a, struct assoc_stream *s);
+
 /* The next message in order is to be examined, if it is kept. */
 void assoc_hold_go_on(struct assoc *a, struct assoc_stream *s);
 
@@ -368,6 +373,20 @@ void assoc_credit_delivered(struct assoc *a, struct assoc_stream *s, const struc
 
 /* Makes the next credit. False if none has to be sent. */
 bool assoc_credit_make(const struct assoc_stream *s, struct assoc_seg *ret);
+
+/* ---- assoc_rnr.c ---- */
+
+/* A credit of the peer arrived, which was not too late. */
+void assoc_rnr_heard(struct assoc *a, struct assoc_stream *s, const struct wire_credit *c);
+
+/* The endpoint is about to be unbound. */
+void assoc_rnr_drop(struct assoc_stream *s);
+
+/* Ends sessions whose peer had no receive for too long. */
+void assoc_rnr_expire(struct assoc *a);
+
+/* The next such deadline, or UINT64_MAX. */
+uint64_t assoc_rnr_expiry(const struct assoc *a);
 
 /* ---- assoc_rx.c ---- */
 

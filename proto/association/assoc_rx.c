@@ -225,6 +225,8 @@ static int classify_ahead(struct assoc *a, struct assoc_stream *s, const struct 
 		return ASSOC_KEPT;
 	if (!store_ahead(a, s, c))
 		return ASSOC_VIOLATION;
+	if (c->func)
+		assoc_hold_end_follows(a, s);
 	return all ? ASSOC_OVERFLOW : ASSOC_AHEAD;
 }
 

@@ -191,18 +191,26 @@ bool wire_offer_get(const uint8_t *priv, size_t len, bool answer, struct wire_of
 	return true;
 }
 
-void wire_credit_put(uint8_t p[WIRE_CREDIT_LEN], const struct wire_credit *c)
+uint32_t wire_credit_put(uint8_t p[WIRE_NOT_READY_LEN], const struct wire_credit *c)
 {
 	be_put32(p, c->tag);
 	be_put32(p + 4, c->limit);
 	be_put64(p + 8, c->pos);
+	if (c->wait_ms == 0)
+		return WIRE_CREDIT_LEN;
+	be_put32(p + WIRE_CREDIT_LEN, c->wait_ms);
+	return WIRE_NOT_READY_LEN;
 }
 
-void wire_credit_get(const uint8_t p[WIRE_CREDIT_LEN], struct wire_credit *ret)
+bool wire_credit_get(const uint8_t *p, uint32_t len, struct wire_credit *ret)
 {
+	if (len != WIRE_CREDIT_LEN && len != WIRE_NOT_READY_LEN)
+		return false;
 	ret->tag = be_get32(p);
 	ret->limit = be_get32(p + 4);
 	ret->pos = be_get64(p + 8);
+	ret->wait_ms = len == WIRE_NOT_READY_LEN ? be_get32(p + WIRE_CREDIT_LEN) : 0;
+	return true;
 }
 
 size_t wire_term_put(uint8_t p[WIRE_TERM_MAX], const struct wire_term *t)

@@ -36,6 +36,7 @@ enum {
 	WIRE_ENH_UNCHANGED = 0x3fff, /* RFC 6581 9.1: IRD or ORD is not negotiated */
 	WIRE_OFFER_LEN = 20, /* at the end of the private data of an Initiate or its Accept */
 	WIRE_CREDIT_LEN = 16,
+	WIRE_NOT_READY_LEN = 20, /* a credit with wait_ms */
 
 	/* The most header bytes before payload, including the DDP-SSN. */
 	WIRE_HEAD_MAX = WIRE_SSN_LEN + WIRE_UNTAGGED_LEN + WIRE_TERM_MAX,
@@ -167,10 +168,13 @@ struct wire_enh {
 void wire_enh_put(uint8_t p[WIRE_ENH_LEN], const struct wire_enh *e);
 void wire_enh_get(const uint8_t p[WIRE_ENH_LEN], struct wire_enh *ret);
 
+enum wire_tag_flag { WIRE_TAG_RNR = 0x40000000 };
+
 /* Flow control of our own, proto/rdmap/credit.h: the offer of one end of a session, and the answer
  * of the other. 8B "DDPcrd", then 1 in an Initiate and 2 in an Accept, then these numbers. */
 struct wire_offer {
-	uint32_t tag;    /* of the credits that it expects in this session */
+	uint32_t tag;    /* of the credits that it expects in this session; with WIRE_TAG_RNR it
+			    takes and makes credits with wait_ms, too */
 	uint32_t window; /* bytes that it lets the other be ahead of its receives; 0: any number */
 	uint32_t receives; /* that it has */
 };
@@ -184,14 +188,17 @@ bool wire_offer_get(const uint8_t *priv, size_t len, bool answer, struct wire_of
 
 /* A credit: from the receiver of Sends to their sender. */
 struct wire_credit {
-	uint32_t tag;   /* of the sender's offer */
-	uint32_t limit; /* it has receives for the messages of queue 0 up to this one */
-	uint64_t pos;   /* that it has delivered */
+	uint32_t tag;     /* of the sender's offer */
+	uint32_t limit;   /* it has receives for the messages of queue 0 up to this one */
+	uint64_t pos;     /* that it has delivered */
+	uint32_t wait_ms; /* not 0: it has no receive for the message that comes next, and the
+			     sender may wait that long for each of its retries */
 };
 
-/* Writes and reads all WIRE_CREDIT_LEN bytes. */
-void wire_credit_put(uint8_t p[WIRE_CREDIT_LEN], const struct wire_credit *c);
-void wire_credit_get(const uint8_t p[WIRE_CREDIT_LEN], struct wire_credit *ret);
+/* Writes it. Returns its length: WIRE_CREDIT_LEN, or WIRE_NOT_READY_LEN with wait_ms. */
+uint32_t wire_credit_put(uint8_t p[WIRE_NOT_READY_LEN], const struct wire_credit *c);
+/* False if it has neither length. */
+bool wire_credit_get(const uint8_t *p, uint32_t len, struct wire_credit *ret);
 
 /* Terminate header, RFC 5040 4.8. */
 struct wire_term {

@@ -42,16 +42,29 @@ bool credit_rx_add(struct credit_rx *c, uint32_t room, bool takes)
 {
 	c->got += room;
 	c->takes = c->takes || takes;
+	if (c->stalled) {
+		c->stalled = c->not_ready = false;
+		c->due = true;
+		return true;
+	}
 	if (c->due || c->window == 0 || !c->takes || c->got - c->reported < c->window / 2)
 		return false;
 	c->due = true;
 	return true;
 }
 
+bool credit_rx_stall(struct credit_rx *c)
+{
+	if (c->stalled)
+		return false;
+	c->stalled = c->not_ready = true;
+	return true;
+}
+
 void credit_rx_reported(struct credit_rx *c, uint64_t pos)
 {
 	c->reported = pos;
-	c->takes = c->due = false;
+	c->takes = c->due = c->not_ready = false;
 }
 
 void credit_tx_begin(struct credit_tx *c, uint32_t window, uint32_t receives)
@@ -97,4 +110,9 @@ bool credit_tx_update(struct credit_tx *c, uint64_t pos, uint32_t limit)
 	if (pos > c->base)
 		c->base = pos;
 	return true;
+}
+
+bool credit_tx_is_stalled(const struct credit_tx *c, uint64_t pos)
+{
+	return pos >= c->reported && pos < c->sent;
 }

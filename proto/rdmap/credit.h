@@ -10,6 +10,9 @@
  * window. It counts that window from the first segment without an announced receive, or from the
  * position that was delivered since. The receiver reports when half a window was delivered, so a
  * sender that waits is informed as soon as its segments are delivered.
+ *
+ * If both ends have RDMAP_RNR, the receiver also reports that the next message finds no receive,
+ * and when it was delivered after all. The sender decides how long that may take.
  */
 #ifndef PROTO_CREDIT_H
 #define PROTO_CREDIT_H
@@ -31,6 +34,8 @@ struct credit_rx {
 	uint32_t window;   /* 0: the peer need not wait */
 	bool takes;        /* something since `reported` takes a receive: the peer may wait */
 	bool due;          /* a report has to be sent */
+	bool stalled;      /* the next message found no receive ... */
+	bool not_ready;    /* ... and that has to be reported */
 	uint64_t got;      /* position that was delivered ... */
 	uint64_t reported; /* ... and that was reported to the peer */
 };
@@ -41,6 +46,9 @@ void credit_rx_begin(struct credit_rx *c, uint32_t window);
 /* A segment was delivered in order. room: its part of the window; takes: it takes a receive. True
  * if a report has become necessary. */
 bool credit_rx_add(struct credit_rx *c, uint32_t room, bool takes);
+
+/* The next message finds no receive. True if that has to be reported. */
+bool credit_rx_stall(struct credit_rx *c);
 
 /* The transport took the message with this position. */
 void credit_rx_reported(struct credit_rx *c, uint64_t pos);
@@ -69,5 +77,10 @@ void credit_tx_sent(struct credit_tx *c, uint32_t room, bool takes, uint32_t msn
 /* The report of the peer. True if a segment that waits may be sent now. A report that contradicts
  * the state is ignored: it is old, because messages overtake each other, or false. */
 bool credit_tx_update(struct credit_tx *c, uint64_t pos, uint32_t limit);
+
+/* True if the peer may still be without a receive for the messages after this position, as it
+ * reported.
+ */
+bool credit_tx_is_stalled(const struct credit_tx *c, uint64_t pos);
 
 #endif

@@ -133,6 +133,8 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 	ep->owner = cfg->owner;
 	ep->ops = ops;
 	ep->user = user;
+	list_init(&ep->rnr.wait);
+	rdmap_set_rnr(ep, 7, 1);
 	ep->max_recv_sge = cfg->max_recv_sge;
 	ep->plain = cfg->plain_rdmap;
 	ep->raw = cfg->raw;
@@ -162,6 +164,12 @@ void rdmap_set_window(struct rdmap *ep, uint32_t bytes)
 {
 	assert(ep->state == RDMAP_UNBOUND && !ep->raw);
 	ep->window = bytes;
+}
+
+void rdmap_set_rnr(struct rdmap *ep, unsigned retry, uint32_t timer_ms)
+{
+	ep->rnr.retry = retry < 7 ? (uint8_t)retry : 7;
+	ep->rnr.timer_ms = timer_ms > 0 ? timer_ms : 1;
 }
 
 void rdmap_set_access(struct rdmap *ep, uint32_t rights)
@@ -327,5 +335,6 @@ void rdmap_query(const struct rdmap *ep, struct rdmap_info *ret)
 		.rx_bytes = ep->rx_bytes,
 		.held_bytes = ep->hold.bytes,
 		.held_msgs = ep->held_msgs,
+		.not_ready = ep->rnr.heard,
 	};
 }

@@ -232,6 +232,9 @@ enum {
 			       rdmap_set_window() says (proto/rdmap/credit.h) */
 	RDMAP_STRICT_RECVS = 32, /* a message that finds a bad receive takes no other and does not
 				    wait: the session ends */
+	RDMAP_RNR = 64, /* with RDMAP_CREDITS, and if the endpoint of the peer has this option,
+			   too: a message without a receive waits as long as its sender lets it,
+			   rdmap_set_rnr(), whatever rdmap_set_hold() says */
 };
 
 #define RDMAP_IMM_MARK UINT32_C(0xdd5e4d1a)
@@ -242,6 +245,12 @@ void rdmap_set_options(struct rdmap *ep, unsigned options);
 /* RDMAP_CREDITS: how far the peer may be ahead of receives, at most credit_window() of the hold. 0,
  * which is the default: without limit. Only while the endpoint is not bound. */
 void rdmap_set_window(struct rdmap *ep, uint32_t bytes);
+
+/* RDMAP_RNR: a message waits for a receive of the peer for `retry` times of the peer's timer_ms,
+ * then the session ends; 7, which is the default: it waits without end. Applies to messages of
+ * which the peer reports from now on that they wait. timer_ms is that for the peer, at least 1.
+ * With less than 7, signaled requests that take a receive complete when it was found. */
+void rdmap_set_rnr(struct rdmap *ep, unsigned retry, uint32_t timer_ms);
 
 /* Sets the STAG_REMOTE_ rights of the peer, at first all of them; the STag has to permit an access,
  * too. May be called at any time, and applies to segments that arrive and responses that are sent
@@ -270,6 +279,7 @@ struct rdmap_info {
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes; /* payload */
 	uint32_t held_bytes;                           /* that messages take in the hold now */
 	uint64_t held_msgs; /* messages that waited for a receive so far */
+	uint64_t not_ready; /* times so far that the peer had no receive */
 };
 
 /* Fills in the snapshot. */

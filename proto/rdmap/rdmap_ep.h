@@ -152,6 +152,17 @@ struct rdmap_tx {
 
 _Static_assert(sizeof(struct rdmap_wr) <= BLOCKS_SIZE, "a request fits into a block");
 
+/* RDMAP_RNR: waiting for receives of the peer, and of this end. */
+struct rdmap_rnr {
+	bool agreed;       /* in this session, until the end of the peer arrives */
+	uint8_t retry;     /* of this end; 7: any number */
+	uint32_t timer_ms; /* of the peer's retries */
+	uint64_t heard;    /* reports of the peer so far */
+	uint64_t pos;      /* of the last one, while this end waits ... */
+	uint64_t deadline; /* ... until then ... */
+	struct list wait;  /* ... in assoc.not_ready */
+};
+
 /* The members that each message touches are the first: a daemon may have more endpoints than the
  * processor's cache has room for. */
 struct rdmap {
@@ -184,6 +195,7 @@ struct rdmap {
 	uint32_t credit_tag, peer_tag; /* of the credits to this end and to the peer */
 	struct credit_rx credit_rx;
 	struct credit_tx credit_tx; /* all zero without RDMAP_CREDITS at both ends */
+	struct rdmap_rnr rnr;
 	struct rdmap_ird ird;
 	uint64_t held_msgs;             /* messages that waited for a receive */
 	uint64_t bad_recvs;             /* receives so far that were invalid */
@@ -332,6 +344,9 @@ void rdmap_sq_report(struct rdmap *ep);
 
 /* Completes all requests but the `keep` youngest, with their own error or RDMAP_FLUSH_ERR. */
 void rdmap_sq_flush(struct rdmap *ep, unsigned keep);
+
+/* Sets the status of the oldest request that may wait for a receive of the peer. */
+void rdmap_sq_not_ready(struct rdmap *ep);
 
 /* Sets the status of the requests that a Terminate of the peer refers to. */
 void rdmap_sq_assign_error(struct rdmap_sq *q, const struct wire_term *t, const struct perr_at *at);

@@ -177,3 +177,17 @@ void rdmap_sq_assign_error(struct rdmap_sq *q, const struct wire_term *t, const 
 		}
 	}
 }
+
+void rdmap_sq_not_ready(struct rdmap *ep)
+{
+	struct rdmap_sq *q = &ep->sq;
+
+	for (uint32_t i = q->rec.head; i != q->rec.tail; i++) {
+		struct rdmap_rec *r = block_ring_at(&q->rec, i);
+
+		if (r->ended || !r->sent || !opcode_has(r->op, OPCODE_RECEIVE))
+			continue;
+		r->status = RDMAP_RNR_RETRY_EXC_ERR;
+		return;
+	}
+}

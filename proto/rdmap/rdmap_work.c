@@ -110,12 +110,21 @@ void rdmap_work_end(struct rdmap *ep, enum rdmap_status status)
 	rdmap_sq_report(ep);
 }
 
+/* RDMAP_RNR with an end: an acknowledgment does not prove that there was a receive. */
+static bool may_lack_receive(const struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	return ep->rnr.agreed && ep->rnr.retry < 7 && opcode_is_send(wr->op) &&
+	       opcode_has(wr->op, OPCODE_RECEIVE);
+}
+
 /* RDMAP_ACKED on a transport that does not report acknowledgments: a response proves the delivery
  * as well. */
 static bool wants_probe(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
-	return ep->options & RDMAP_ACKED && !ep->acks && wr->flags & RDMAP_SIGNALED &&
-	       wr->status == RDMAP_SUCCESS && can_probe(ep, wr->op);
+	bool unproven = (ep->options & RDMAP_ACKED && !ep->acks) || may_lack_receive(ep, wr);
+
+	return unproven && wr->flags & RDMAP_SIGNALED && wr->status == RDMAP_SUCCESS &&
+	       can_probe(ep, wr->op);
 }
 
 /* Takes the next request into tx.wr. False if there is none or no room for it. */

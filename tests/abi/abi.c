@@ -194,6 +194,8 @@ static const struct member m_msg_options[] = {M(msg_options, hdr),     M(msg_opt
 					      M(msg_options, what),    M(msg_options, hold_bytes),
 					      M(msg_options, hold_ms), M(msg_options, flags),
 					      M(msg_options, access)};
+static const struct member m_msg_qp_rnr[] = {M(msg_qp_rnr, hdr), M(msg_qp_rnr, handle),
+					     M(msg_qp_rnr, retry), M(msg_qp_rnr, timer_ms)};
 static const struct member m_msg_options_state[] = {
 	M(msg_options_state, hdr),        M(msg_options_state, hold_bytes),
 	M(msg_options_state, hold_ms),    M(msg_options_state, flags),
@@ -480,6 +482,7 @@ static const struct {
 	       S(ddp_id_attr),
 	       S(msg_options),
 	       S(msg_options_state),
+	       S(msg_qp_rnr),
 	       S(msg_resize_cq),
 	       S(msg_reg_own_mr),
 	       S(ddp_reg_attr),

@@ -140,7 +140,7 @@ Test(strings, a_short_buffer_is_truncated_and_the_length_returned)
 
 Test(strings, every_value_has_a_string)
 {
-	for (int i = DDP_WC_SUCCESS; i <= DDP_WC_MW_BIND_ERR; i++)
+	for (int i = DDP_WC_SUCCESS; i <= DDP_WC_RNR_RETRY_EXC_ERR; i++)
 		cr_assert_str_neq(ddp_wc_status_str((enum ddp_wc_status)i), "?");
 	for (int i = DDP_WC_SEND; i <= DDP_WC_WRITE_NOTICE; i++)
 		cr_assert_str_neq(ddp_wc_opcode_str((enum ddp_wc_opcode)i), "?");

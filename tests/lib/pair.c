@@ -189,6 +189,12 @@ void pair_credits(struct pair_qp *qp, uint32_t window)
 	rdmap_set_window(qp->ep, window);
 }
 
+void pair_rnr(struct pair_qp *qp, unsigned retry, uint32_t timer_ms)
+{
+	rdmap_set_options(qp->ep, RDMAP_CREDITS | RDMAP_RNR);
+	rdmap_set_rnr(qp->ep, retry, timer_ms);
+}
+
 uint8_t *pair_region(struct pair_node *n, uint32_t stag, uint64_t to, size_t len, uint32_t rights,
 		     uint64_t scope)
 {

@@ -91,8 +91,10 @@ struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like);
 /* Lets messages of an endpoint without a session wait: see rdmap_set_hold(). */
 void pair_hold(struct pair_qp *qp, uint32_t bytes, uint32_t wait_ms, bool in_order);
 
-/* An endpoint without a session has RDMAP_CREDITS, and nothing else, with this window. */
+/* An endpoint without a session has RDMAP_CREDITS, and nothing else, with this window; and
+ * RDMAP_RNR. */
 void pair_credits(struct pair_qp *qp, uint32_t window);
+void pair_rnr(struct pair_qp *qp, unsigned retry, uint32_t timer_ms);
 
 /* Zeroed memory of len bytes, registered with the STag. scope: 0 for the whole domain. */
 uint8_t *pair_region(struct pair_node *n, uint32_t stag, uint64_t to, size_t len, uint32_t rights,

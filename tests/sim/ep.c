@@ -157,9 +157,10 @@ static void draw_credits(struct ep *ep, unsigned options)
 	if (!chance(w, 6000))
 		return;
 	ep->credits = true;
+	ep->rnr = ep->patient && chance(w, 7000); /* else messages would wait without end */
 	if (ep->patient)
 		ep->ahead_max = least + (uint32_t)random_below(w, 10000);
-	rdmap_set_options(ep->r, options | RDMAP_CREDITS);
+	rdmap_set_options(ep->r, options | RDMAP_CREDITS | (ep->rnr ? RDMAP_RNR : 0U));
 	rdmap_set_window(ep->r, ep->ahead_max);
 }
 

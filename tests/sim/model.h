@@ -254,6 +254,7 @@ struct ep {
 	bool patient;       /* the hold has room and time for all messages that find no receive */
 	bool in_order;      /* RDMAP_PLACE_IN_ORDER */
 	bool acked;         /* RDMAP_ACKED */
+	bool rnr;           /* RDMAP_RNR */
 	bool credits;       /* RDMAP_CREDITS, with ... */
 	uint32_t ahead_max; /* ... rdmap_set_window() */
 	bool late_due;      /* late receives are to be posted */
@@ -401,7 +402,7 @@ struct totals {
 	unsigned enhanced, enh_rejected, enh_unsupported, rtr[5], no_rtr, dropped_ord;
 	unsigned raws, raw_sends, notices, raw_errors, msgs_after_error, half_closed, raw_timeouts;
 	unsigned held, in_order, acked; /* late messages, sessions with these options */
-	unsigned credits;               /* messages */
+	unsigned credits, not_ready;    /* messages */
 	unsigned far;                   /* segments of messages as long as there can be */
 	unsigned reused_stags, mixed;   /* mixed: associations with both kinds of endpoints */
 	unsigned ahead, early;          /* messages that overtook others, or the Accept */

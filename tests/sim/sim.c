@@ -214,9 +214,10 @@ static void print(const struct totals *t)
 	       t->raws, t->mixed, t->raw_sends, t->notices, t->raw_errors, t->msgs_after_error,
 	       t->half_closed, t->raw_timeouts);
 	printf("overtaken %u, early %u; sessions near a wrap %u\n", t->ahead, t->early, t->wrapped);
-	printf("late receives %u, credits %u; sessions with placing in order %u, with completions "
+	printf("late receives %u, credits %u, of no receive %u; sessions with placing in order %u, "
+	       "with completions "
 	       "after acknowledgments %u\n",
-	       t->held, t->credits, t->in_order, t->acked);
+	       t->held, t->credits, t->not_ready, t->in_order, t->acked);
 	printf("ended by error %u, by loss %u, after what was posted %u; flushed %u, failed "
 	       "locally %u\n",
 	       t->errors, t->lost, t->sent_first, t->flushed, t->local_errors);

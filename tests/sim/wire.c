@@ -248,11 +248,17 @@ static void describe(struct world *w, const struct assoc_end *p, const char *ver
 }
 
 /* It has no DDP-SSN, and may be late. */
-static void credit(const struct flow *f, uint32_t len)
+static void credit(const struct flow *f, const uint8_t *p, uint32_t len)
 {
-	if (!f->sess || f->ended || !f->sess->agreed || len != WIRE_CREDIT_LEN)
+	const struct sess *s = f->sess;
+	struct wire_credit c;
+
+	if (!s || f->ended || !s->agreed || !wire_credit_get(p, len, &c))
 		BAD(f, "a credit of %u bytes without an agreement", len);
+	if (c.wait_ms && ((s->ep[0] && !s->ep[0]->rnr) || (s->ep[1] && !s->ep[1]->rnr)))
+		BAD(f, "a report of no receive without an agreement");
 	wire_world(f)->sum.credits++;
+	wire_world(f)->sum.not_ready += c.wait_ms != 0;
 }
 
 static void sent(struct assoc_end *p, const struct llp_msg *m)
@@ -268,7 +274,7 @@ static void sent(struct assoc_end *p, const struct llp_msg *m)
 	f = &p->tx[m->sid];
 	p->sent++;
 	if (m->ppid == WIRE_PPID_CREDIT) {
-		credit(f, m->len);
+		credit(f, w->contiguous, m->len);
 		return;
 	}
 	if (m->ppid == WIRE_PPID_CONTROL)

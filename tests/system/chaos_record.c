@@ -258,12 +258,21 @@ static void fill_options(struct chaos *c, struct msg_options *m, enum chaos_kind
 	m->what = chaos_below(c, 4);
 	m->hold_bytes = chaos_number(c);
 	m->hold_ms = chaos_number(c);
-	m->flags = kind == CHAOS_QP ? chaos_below(c, 16) : 0;
+	m->flags = kind == CHAOS_QP ? chaos_below(c, 128) : 0;
 }
 
 static void fill_qp_options(struct chaos *c, void *rec)
 {
 	fill_options(c, rec, CHAOS_QP);
+}
+
+static void fill_qp_rnr(struct chaos *c, void *rec)
+{
+	struct msg_qp_rnr *m = rec;
+
+	m->handle = chaos_handle(c, CHAOS_QP);
+	m->retry = chaos_below(c, 9);
+	m->timer_ms = chaos_number(c);
 }
 
 static void fill_srq_options(struct chaos *c, void *rec)
@@ -446,6 +455,7 @@ struct chaos_row {
 #define ROW_CTL_DO ROW(ctl_do, fill_ctl_do)
 #define ROW_CTL_SET ROW(ctl_set, fill_ctl_set)
 #define ROW_CTL_CAPTURE ROW(ctl_capture, fill_ctl_capture)
+#define ROW_SET_QP_RNR ROW(msg_qp_rnr, fill_qp_rnr)
 
 static const struct chaos_row table[MSG_OP_COUNT] = {
 #define X(op, ...) [MSG_##op] = ROW_##op,

@@ -62,6 +62,7 @@ static const struct {
 	{"query of a shared queue", SRQ, MSG_QUERY_SRQ, sizeof(struct msg_handle), false},
 	{"change of a shared queue", SRQ, MSG_MODIFY_SRQ, sizeof(struct msg_modify_srq), false},
 	{"options of a queue pair", QP, MSG_QP_OPTIONS, sizeof(struct msg_options), false},
+	{"waits of a queue pair", QP, MSG_SET_QP_RNR, sizeof(struct msg_qp_rnr), false},
 	{"options of a shared queue", SRQ, MSG_SRQ_OPTIONS, sizeof(struct msg_options), false},
 	{"dealloc of a window", MW, MSG_DEALLOC_MW, sizeof(struct msg_handle), false},
 	{"query of a window", MW, MSG_QUERY_MW, sizeof(struct msg_handle), false},

@@ -461,7 +461,8 @@ Test(credit_bytes, offers_and_credits_have_the_documented_form)
 					3,    4,   0,   15,  0x42, 0x40, 0x00, 0x00, 0, 9};
 	static const uint8_t credit[] = {1,    2,    3,    4,    0,    0,    0,    9,
 					 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
-	const struct wire_credit c = {0x01020304, 9, UINT64_C(0x1122334455667788)};
+	static const uint8_t wait[] = {0, 0, 1, 2};
+	struct wire_credit c = {0x01020304, 9, UINT64_C(0x1122334455667788), 0}, back;
 	const struct wire_offer o = {0x01020304, 1000000, 9};
 	struct wire_offer got;
 	uint8_t b[WIRE_OFFER_LEN];
@@ -476,8 +477,18 @@ Test(credit_bytes, offers_and_credits_have_the_documented_form)
 	cr_expect_not(wire_offer_get(b + 1, sizeof(b) - 1, false, &got));
 	b[0] = 'x';
 	cr_expect_not(wire_offer_get(b, sizeof(b), false, &got));
-	wire_credit_put(b, &c);
+	cr_expect_eq(wire_credit_put(b, &c), sizeof(credit));
 	cr_expect_arr_eq(b, credit, sizeof(credit));
+	c.wait_ms = 258;
+	cr_expect_eq(wire_credit_put(b, &c), sizeof(credit) + sizeof(wait));
+	cr_expect_arr_eq(b, credit, sizeof(credit));
+	cr_expect_arr_eq(b + sizeof(credit), wait, sizeof(wait));
+	cr_expect(wire_credit_get(b, sizeof(credit) + sizeof(wait), &back));
+	cr_expect_eq(back.wait_ms, 258);
+	cr_expect(wire_credit_get(b, sizeof(credit), &back));
+	cr_expect_eq(back.wait_ms, 0);
+	for (uint32_t len = 0; len < 24; len++)
+		cr_expect(len == 16 || len == 20 || !wire_credit_get(b, len, &back));
 }
 
 /* ---- numbers ---- */

@@ -97,10 +97,11 @@ int ddp_close(struct ddp_ctx *ctx);
 int ddp_reopen(struct ddp_ctx *ctx, int timeout_ms);
 
 enum ddp_features {
-	DDP_CAP_ATOMIC = 1,    /* atomics and Immediate Data (RFC 7306): all of them or none */
-	DDP_CAP_ENHANCED = 2,  /* DDP_CONN_NEGOTIATE and DDP_CONN_PEER_TO_PEER (RFC 6581) */
-	DDP_CAP_RAW = 4,       /* DDP_QP_RAW */
-	DDP_CAP_MULTIHOMED = 8 /* several addresses at each end: see ddp_multihoming(7) */
+	DDP_CAP_ATOMIC = 1,     /* atomics and Immediate Data (RFC 7306): all of them or none */
+	DDP_CAP_ENHANCED = 2,   /* DDP_CONN_NEGOTIATE and DDP_CONN_PEER_TO_PEER (RFC 6581) */
+	DDP_CAP_RAW = 4,        /* DDP_QP_RAW */
+	DDP_CAP_MULTIHOMED = 8, /* several addresses at each end: see ddp_multihoming(7) */
+	DDP_CAP_RNR = 16        /* DDP_QP_RNR */
 };
 
 struct ddp_caps {
@@ -359,18 +360,19 @@ struct ddp_cq_attr {
 
 enum ddp_wc_status {
 	DDP_WC_SUCCESS,
-	DDP_WC_LOC_LEN_ERR,    /* length or inline length out of range */
-	DDP_WC_LOC_OP_ERR,     /* unknown opcode or flags */
-	DDP_WC_LOC_SGE_ERR,    /* num_sge out of range */
-	DDP_WC_LOC_KEY_ERR,    /* lkey names no region */
-	DDP_WC_LOC_PD_ERR,     /* lkey of another protection domain */
-	DDP_WC_LOC_ACCESS_ERR, /* lkey lacks DDP_ACCESS_LOCAL_WRITE */
-	DDP_WC_LOC_BOUNDS_ERR, /* sge outside its region */
-	DDP_WC_REM_ACCESS_ERR, /* the peer refused: key, bounds or right */
-	DDP_WC_REM_OP_ERR,     /* the peer refused for another reason */
-	DDP_WC_FLUSH_ERR,      /* the session ended first; the DISCONNECTED event has the reason.
-				  Or the daemon ended: then ddp_explain() says so */
-	DDP_WC_MW_BIND_ERR     /* window, region, rights or bounds of a bind are invalid */
+	DDP_WC_LOC_LEN_ERR,      /* length or inline length out of range */
+	DDP_WC_LOC_OP_ERR,       /* unknown opcode or flags */
+	DDP_WC_LOC_SGE_ERR,      /* num_sge out of range */
+	DDP_WC_LOC_KEY_ERR,      /* lkey names no region */
+	DDP_WC_LOC_PD_ERR,       /* lkey of another protection domain */
+	DDP_WC_LOC_ACCESS_ERR,   /* lkey lacks DDP_ACCESS_LOCAL_WRITE */
+	DDP_WC_LOC_BOUNDS_ERR,   /* sge outside its region */
+	DDP_WC_REM_ACCESS_ERR,   /* the peer refused: key, bounds or right */
+	DDP_WC_REM_OP_ERR,       /* the peer refused for another reason */
+	DDP_WC_FLUSH_ERR,        /* the session ended first; the DISCONNECTED event has the reason.
+				    Or the daemon ended: then ddp_explain() says so */
+	DDP_WC_MW_BIND_ERR,      /* window, region, rights or bounds of a bind are invalid */
+	DDP_WC_RNR_RETRY_EXC_ERR /* the peer had no receive for too long: ddp_set_qp_rnr() */
 };
 
 enum ddp_wc_opcode {
@@ -767,7 +769,11 @@ enum ddp_qp_options {
 	/* A receive whose memory is invalid ends the session when a message finds it, as with a
 	 * reliable connection of verbs; else it completes with an error, and the message takes the
 	 * next one. */
-	DDP_QP_STRICT_RECVS = 32
+	DDP_QP_STRICT_RECVS = 32,
+	/* With DDP_QP_CREDITS, and if the peer's QP has this option, too: its sender decides how
+	 * long a message waits for a receive, by ddp_set_qp_rnr(), and hold_ms of the receiver does
+	 * not matter. Only with DDP_CAP_RNR. */
+	DDP_QP_RNR = 64
 };
 
 #define DDP_IMM_MARK 0xdd5e4d1aU
@@ -818,6 +824,15 @@ int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr);
  * right is missing ends the session, as if its STag lacked the right. -EOPNOTSUPP: the daemon is
  * too old. */
 int ddp_set_qp_access(struct ddp_qp *qp, unsigned remote_access);
+
+enum { DDP_RNR_NO_END = 7 };
+
+/* Sets how long messages of this DDP_QP_RNR QP wait when its peer is not ready to receive: `retry`
+ * times the timer of the peer's QP. Then the session ends, and the message completes with
+ * DDP_WC_RNR_RETRY_EXC_ERR. DDP_RNR_NO_END, the default: they wait as long as the session lasts.
+ * timer_ms, 1 to 60000 ms, at first 1: the timer for the peer. Holds for messages that begin to
+ * wait later. -EINVAL: retry, timer_ms, or a QP without DDP_QP_RNR. */
+int ddp_set_qp_rnr(struct ddp_qp *qp, unsigned retry, unsigned timer_ms);
 
 /* Returns the number of the QP, as in struct ddp_wc and in the output of ddpctl. */
 uint32_t ddp_qp_num(const struct ddp_qp *qp);

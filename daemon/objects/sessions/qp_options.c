@@ -13,7 +13,9 @@
 
 enum {
 	FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS | MSG_QP_ACKED | MSG_QP_IMM_OF_SEND |
-		MSG_QP_CREDITS | MSG_QP_STRICT_RECVS,
+		MSG_QP_CREDITS | MSG_QP_STRICT_RECVS | MSG_QP_RNR,
+	RETRY_MAX = 7,
+	TIMER_MS_MAX = 60000,
 };
 
 _Static_assert((int)MSG_QP_PLACE_IN_ORDER == RDMAP_PLACE_IN_ORDER &&
@@ -21,7 +23,8 @@ _Static_assert((int)MSG_QP_PLACE_IN_ORDER == RDMAP_PLACE_IN_ORDER &&
 		       (int)MSG_QP_ACKED == RDMAP_ACKED &&
 		       (int)MSG_QP_IMM_OF_SEND == RDMAP_IMM_OF_SEND &&
 		       (int)MSG_QP_CREDITS == RDMAP_CREDITS &&
-		       (int)MSG_QP_STRICT_RECVS == RDMAP_STRICT_RECVS,
+		       (int)MSG_QP_STRICT_RECVS == RDMAP_STRICT_RECVS &&
+		       (int)MSG_QP_RNR == RDMAP_RNR,
 	       "options keep their bits");
 
 /* ---- checks ---- */
@@ -40,6 +43,23 @@ static int check_hold(const struct msg_options *req, struct reply *rep)
 	return 0;
 }
 
+/* Options that work only with another one. */
+static int check_needs(uint32_t flags, struct reply *rep)
+{
+	static const struct {
+		uint32_t flag, needs;
+	} pairs[] = {
+		{MSG_QP_IMM_OF_SEND, MSG_QP_PLACE_IN_ORDER},
+		{MSG_QP_RNR, MSG_QP_CREDITS},
+	};
+
+	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		if (flags & pairs[i].flag && !(flags & pairs[i].needs))
+			return reply_refuse(rep, EINVAL, "options 0x%x: 0x%x needs 0x%x", flags,
+					    pairs[i].flag, pairs[i].needs);
+	return 0;
+}
+
 static int check_what(const struct msg_options *req, uint32_t known, struct reply *rep)
 {
 	if (req->what & ~known)
@@ -48,10 +68,8 @@ static int check_what(const struct msg_options *req, uint32_t known, struct repl
 	if (req->what & MSG_OPTIONS_FLAGS && req->flags & ~(uint32_t)FLAGS)
 		return reply_refuse(rep, EINVAL, "options 0x%x: expected a subset of 0x%x",
 				    req->flags, FLAGS);
-	if (req->what & MSG_OPTIONS_FLAGS && req->flags & MSG_QP_IMM_OF_SEND &&
-	    !(req->flags & MSG_QP_PLACE_IN_ORDER))
-		return reply_refuse(rep, EINVAL, "options 0x%x: 0x%x needs 0x%x", req->flags,
-				    MSG_QP_IMM_OF_SEND, MSG_QP_PLACE_IN_ORDER);
+	if (req->what & MSG_OPTIONS_FLAGS && check_needs(req->flags, rep))
+		return -EINVAL;
 	if (req->what & MSG_OPTIONS_ACCESS && req->access & ~(uint32_t)STAG_REMOTE_ALL)
 		return reply_refuse(rep, EINVAL, "options: access 0x%x: expected a subset of 0x%x",
 				    req->access, STAG_REMOTE_ALL);
@@ -142,6 +160,21 @@ int qp_options_set(struct qp *qp, const struct msg_options *req, struct msg_opti
 	if (fixed)
 		rdmap_set_window(qp->ep, window_of(qp));
 	put_options(qp, ret);
+	return 0;
+}
+
+int qp_options_set_rnr(struct qp *qp, const struct msg_qp_rnr *req, struct reply *rep)
+{
+	if (!(qp->options & MSG_QP_RNR))
+		return reply_refuse(rep, EINVAL, "queue pair %u: RNR retries without DDP_QP_RNR",
+				    qp->num);
+	if (req->retry > RETRY_MAX)
+		return reply_refuse(rep, EINVAL, "%u RNR retries: at most %d", req->retry,
+				    RETRY_MAX);
+	if (req->timer_ms == 0 || req->timer_ms > TIMER_MS_MAX)
+		return reply_refuse(rep, EINVAL, "RNR timer of %u ms: expected 1 to %d",
+				    req->timer_ms, TIMER_MS_MAX);
+	rdmap_set_rnr(qp->ep, req->retry, req->timer_ms);
 	return 0;
 }
 

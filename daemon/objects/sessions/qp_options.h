@@ -22,6 +22,9 @@ enum {
 int qp_options_set(struct qp *qp, const struct msg_options *req, struct msg_options_state *ret,
 		   struct reply *rep);
 
+/* Sets how long messages wait for receives of the peer, and its of this end. */
+int qp_options_set_rnr(struct qp *qp, const struct msg_qp_rnr *req, struct reply *rep);
+
 /* The same for the queue pairs that will be made with a shared receive queue. */
 int qp_options_set_srq(struct srq *srq, const struct msg_options *req,
 		       struct msg_options_state *ret, struct reply *rep);
