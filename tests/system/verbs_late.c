@@ -2,7 +2,8 @@
 /*
  * A program for libibverbs whose receiver is slower than its sender, and one whose messages have no
  * bytes. Promise: RC queue pairs with rnr_retry 7 lose nothing, with a queue of their own and with
- * a shared one; keys of memory that is not used mean nothing.
+ * a shared one; with rnr_retry 1 a Send without a receive fails, and those before it do not; keys
+ * of memory that is not used mean nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -102,6 +103,29 @@ static void no_bytes(struct side *a, struct side *b)
 	puts("messages without bytes");
 }
 
+/* The first Send has a receive. */
+static void no_receive(struct side *a, struct side *b)
+{
+	struct pair p = {.side = {a, b}, .impatient = true};
+	struct ibv_send_wr wr = {.wr_id = 2, .opcode = IBV_WR_SEND};
+	struct ibv_sge sge = side_sge(a, 0, LEN);
+
+	for (int i = 0; i < 2; i++) {
+		struct ibv_qp_init_attr init = side_init(p.side[i]);
+
+		VERB(p.qp[i] = ibv_create_qp(p.side[i]->pd, &init));
+	}
+	pair_connect(&p);
+	pair_send(&p, 0, LEN / 2, 1);
+	VERB(post(&p, 0, &wr, &sge) == 0);
+	wr.wr_id = 3;
+	VERB(post(&p, 0, &wr, &sge) == 0);
+	VERB(rig_wc(a->cq).status == IBV_WC_RNR_RETRY_EXC_ERR);
+	VERB(rig_wc(a->cq).status == IBV_WC_WR_FLUSH_ERR);
+	pair_close(&p);
+	puts("a receiver without a receive, and a sender that does not wait for it");
+}
+
 int main(void)
 {
 	struct side a, b;
@@ -111,6 +135,7 @@ int main(void)
 	sleeping_receiver(&a, &b, NULL);
 	with_shared_queue(&a, &b);
 	no_bytes(&a, &b);
+	no_receive(&a, &b);
 	side_close(&a);
 	side_close(&b);
 	return 0;

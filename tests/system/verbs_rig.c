@@ -147,13 +147,13 @@ static void to_rtr(struct ibv_qp *qp, uint32_t peer, const union ibv_gid *gid)
 			     of_rc(qp, IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)) == 0);
 }
 
-static void to_rts(struct ibv_qp *qp)
+static void to_rts(struct ibv_qp *qp, uint8_t rnr_retry)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS,
 		.timeout = 14,
 		.retry_cnt = 7,
-		.rnr_retry = 7,
+		.rnr_retry = rnr_retry,
 		.max_rd_atomic = 4,
 	};
 
@@ -170,7 +170,7 @@ void pair_connect(struct pair *p)
 	for (int i = 0; i < 2; i++)
 		to_rtr(p->qp[i], p->qp[!i]->qp_num, &p->side[!i]->gid);
 	for (int i = 0; i < 2; i++)
-		to_rts(p->qp[i]);
+		to_rts(p->qp[i], p->impatient ? 1 : 7);
 }
 
 void pair_open(struct pair *p, struct side *a, struct side *b)

@@ -66,6 +66,7 @@ struct ibv_qp_init_attr side_init(const struct side *s);
 struct pair {
 	struct side *side[2];
 	struct ibv_qp *qp[2];
+	bool impatient; /* rnr_retry is 1, not 7 */
 };
 
 /* Two queue pairs, connected by ibv_modify_qp(). */

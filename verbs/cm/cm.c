@@ -138,6 +138,8 @@ static int set_access(struct cm_id *id, const struct rdma_conn_param *conn)
 	id->depth = read_depth8(read_depth(conn ? conn->initiator_depth : 0));
 	id->retry_count = conn ? conn->retry_count & 7 : 7;
 	id->rnr_retry_count = conn ? conn->rnr_retry_count & 7 : 7;
+	if (r == 0)
+		r = qp_set_rnr_retry(id->end.qp, id->rnr_retry_count);
 	return -r;
 }
 

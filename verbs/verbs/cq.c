@@ -29,6 +29,7 @@ static const enum ibv_wc_status statuses[] = {
 	[DDP_WC_REM_OP_ERR] = IBV_WC_REM_OP_ERR,
 	[DDP_WC_FLUSH_ERR] = IBV_WC_WR_FLUSH_ERR,
 	[DDP_WC_MW_BIND_ERR] = IBV_WC_MW_BIND_ERR,
+	[DDP_WC_RNR_RETRY_EXC_ERR] = IBV_WC_RNR_RETRY_EXC_ERR,
 };
 
 static const enum ibv_wc_opcode opcodes[] = {

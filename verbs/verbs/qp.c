@@ -49,8 +49,11 @@ static uint32_t hold_for(const struct ibv_qp_init_attr *a)
 	return a->cap.max_recv_wr * HOLD_RECV;
 }
 
-static void fill_init(const struct ibv_qp_init_attr *a, struct ddp_qp_init *ret)
+static void fill_init(const struct host *h, const struct ibv_qp_init_attr *a,
+		      struct ddp_qp_init *ret)
 {
+	const unsigned rnr = h->caps.features & DDP_CAP_RNR ? DDP_QP_RNR : 0;
+
 	*ret = (struct ddp_qp_init){
 		.struct_size = sizeof(*ret),
 		.send_cq = ((struct cq *)a->send_cq)->ddp,
@@ -68,7 +71,7 @@ static void fill_init(const struct ibv_qp_init_attr *a, struct ddp_qp_init *ret)
 		.hold_bytes = hold_for(a),
 		.hold_ms = HOLD_MS,
 		.options = DDP_QP_PLACE_IN_ORDER | DDP_QP_KEEP_RECVS | DDP_QP_ACKED |
-			   DDP_QP_IMM_OF_SEND | DDP_QP_CREDITS | DDP_QP_STRICT_RECVS,
+			   DDP_QP_IMM_OF_SEND | DDP_QP_CREDITS | DDP_QP_STRICT_RECVS | rnr,
 	};
 }
 
@@ -110,6 +113,7 @@ static void fill_ibv(struct qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_
 	pthread_cond_init(&qp->ibv.cond, NULL);
 	qp_set_takes(qp, qp_transition_takes(states_of(qp), IBV_QPS_RESET));
 	qp->attr.path_mtu = IBV_MTU_4096;
+	qp->attr.rnr_retry = DDP_RNR_NO_END;
 	qp->attr.port_num = 1;
 	qp->attr.qp_access_flags =
 		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
@@ -156,7 +160,7 @@ static int create_on(struct qp *qp, struct session_end *e, struct ibv_pd *pd,
 	struct host *h = context_of(pd->context)->host;
 	int r;
 
-	fill_init(attr, &qp->ddp_init);
+	fill_init(h, attr, &qp->ddp_init);
 	r = ddp_create_qp(e->id, pd_ddp(pd), &qp->ddp_init, &qp->ddp);
 	if (r)
 		return r;
@@ -265,6 +269,38 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 	r = destroy_locked(qp);
 	pthread_mutex_unlock(&h->event_lock);
 	return r;
+}
+
+/* ---- waiting for receives of the peer ---- */
+
+/* A code of min_rnr_timer: the numbers 1, 2, 3, 4, 6, 8, 12 ... of 10 us, and 0 for the longest. */
+static unsigned rnr_timer_ms(unsigned code)
+{
+	unsigned n = code == 0   ? 1U << 16
+		     : code == 1 ? 1
+		     : code % 2  ? 3U << (code - 3) / 2
+				 : 1U << code / 2;
+
+	return (n + 99) / 100;
+}
+
+/* 0 or a positive errno value. */
+static int apply_rnr(const struct qp *qp)
+{
+	int r = 0;
+
+	if (qp->ddp_init.options & DDP_QP_RNR)
+		r = ddp_set_qp_rnr(qp->ddp, qp->attr.rnr_retry,
+				   rnr_timer_ms(qp->attr.min_rnr_timer));
+	return r ? error_of_call("ibv_modify_qp", r) : 0;
+}
+
+int qp_set_rnr_retry(struct qp *qp, unsigned retry)
+{
+	if (qp->attr.rnr_retry == retry)
+		return 0;
+	qp->attr.rnr_retry = (uint8_t)retry;
+	return apply_rnr(qp);
 }
 
 /* ---- state ---- */
@@ -376,7 +412,7 @@ int qp_renew(struct qp *qp)
 		return error_of_call("ibv_modify_qp", r);
 	}
 	replace_ddp(qp, id, ddp);
-	return 0;
+	return apply_rnr(qp);
 }
 
 /* The events that are there already belong to the state. */
@@ -481,6 +517,10 @@ static int apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 	if (r)
 		return r;
 	keep_attr(&qp->attr, attr, mask);
+	if (mask & (IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER))
+		r = apply_rnr(qp);
+	if (r)
+		return r;
 	return mask & IBV_QP_STATE ? oob_modify(qp, attr->qp_state) : 0;
 }
 

@@ -99,6 +99,10 @@ struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_ini
  * the program has set qp_access_flags. Returns 0 or a positive errno value. */
 int qp_set_resources(struct qp *qp, unsigned n);
 
+/* Sets how often messages are tried again that find no receive of the peer. Returns 0 or a positive
+ * errno value. */
+int qp_set_rnr_retry(struct qp *qp, unsigned retry);
+
 /* The qp_access_flags that rdma_cm sets for n responder resources. */
 static inline unsigned qp_cm_access(unsigned n)
 {
