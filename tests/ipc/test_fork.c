@@ -99,7 +99,7 @@ static int use_queries(void)
 	CHILD(ddp_cq_fd(cq));
 	CHILD(ddp_async_fd(ctx));
 	CHILD(ddp_get_async_event(ctx, &async, 0));
-	return 0;
+	return ddp_find_id(ctx, ddp_qp_num(qp)) ? __LINE__ : 0;
 }
 
 static int use_sessions(void)

@@ -6,14 +6,15 @@
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping ip unshare python3
-# A network namespace of its own, in which this user may change addresses.
+# A network namespace of its own, in which this user may change addresses and the names of hosts.
 if [ -z "${LISTEN_INSIDE:-}" ]; then
-	unshare --map-root-user --net true 2>/dev/null || skip 'needs a network namespace'
+	unshare --map-root-user --net --mount true 2>/dev/null || skip 'needs a network namespace'
 	cleanup
-	LISTEN_INSIDE=1 exec unshare --map-root-user --net bash "$0"
+	LISTEN_INSIDE=1 exec unshare --map-root-user --net --mount bash "$0"
 fi
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
+cp /etc/hosts "$tmp/hosts" && mount --bind "$tmp/hosts" /etc/hosts || skip 'needs an /etc/hosts of its own'
 ip link set lo up || skip 'needs a network namespace'
 for n in 0 1; do
 	ip link add "eth$n" type veth peer name "far$n" || skip 'needs links of type veth'
@@ -94,6 +95,13 @@ ip link add later0 type veth peer name far4 && ip link set far4 up && ip link se
 	ip address add 192.0.2.50/32 dev lan1 && ip address add fe80::1/64 dev later0 nodad || fail 'later0'
 eventually 5 waits_for names 'no-such-host.invalid (*)' || fail "waits for '$(waits names)'"
 stop names || fail "daemon names: exit status $?"
+
+# A host that gets its name later: names are looked up again.
+daemon host new-host.invalid 'loopback: off'
+reported host 'warning: listen: new-host.invalid: no such interface, and no host of this name'
+echo '192.0.2.60 new-host.invalid' >>"$tmp/hosts"
+eventually 12 is_at host '1 192.0.2.60 None' || fail "at '$(at host)', waits for '$(waits host)'"
+stop host || fail "daemon host: exit status $?"
 
 # Names of hosts. Loopback addresses that another daemon has are no reason not to start.
 daemon name localhost

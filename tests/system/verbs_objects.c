@@ -347,6 +347,7 @@ static void refused(void)
 	struct ibv_send_wr wr = {.wr_id = 1, .opcode = IBV_WR_TSO};
 	struct ibv_ah_attr ah = {.port_num = 1};
 	struct ibv_port_attr port;
+	union ibv_gid gid;
 	struct pair p;
 
 	init.qp_type = IBV_QPT_UD;
@@ -354,7 +355,10 @@ static void refused(void)
 	VERB(!ibv_create_ah(a.pd, &ah) && errno == EOPNOTSUPP);
 	VERB(!ibv_create_cq(a.ctx, 0, NULL, NULL, 0) && errno == EINVAL);
 	VERB(!ibv_create_cq(a.ctx, 1, NULL, NULL, 5) && errno == EINVAL);
-	VERB(ibv_query_port(a.ctx, 2, &port) == EINVAL);
+	VERB(ibv_query_port(a.ctx, 2, &port) == EINVAL && ibv_query_port(a.ctx, 1, &port) == 0);
+	VERB(ibv_query_gid(a.ctx, 1, port.gid_tbl_len - 1, &gid) == 0);
+	VERB(ibv_query_gid(a.ctx, 1, port.gid_tbl_len, &gid) == -1 && errno == EINVAL);
+	VERB(ibv_query_gid(a.ctx, 1, -1, &gid) == -1 && ibv_query_gid(a.ctx, 2, 0, &gid) == -1);
 	VERB(!ibv_import_pd(a.ctx, 1) && errno == EOPNOTSUPP);
 	VERB(!ibv_alloc_dm(a.ctx, &(struct ibv_alloc_dm_attr){0}) && errno == EOPNOTSUPP);
 	pair_open(&p, &a, &b);
