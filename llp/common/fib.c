@@ -79,7 +79,7 @@ static uint32_t attr_u32(const struct rtattr *a)
 
 static uint32_t route_mtu(const struct rtattr *metrics)
 {
-	size_t left = RTA_PAYLOAD(metrics);
+	int left = (int)RTA_PAYLOAD(metrics); /* RTA_NEXT() may make it negative */
 
 	for (const struct rtattr *a = RTA_DATA(metrics); RTA_OK(a, left); a = RTA_NEXT(a, left))
 		if (a->rta_type == RTAX_MTU)
@@ -105,10 +105,11 @@ static void take_attr(const struct rtattr *a, struct fib *ret)
 		ret->mtu = route_mtu(a);
 }
 
-static int parse_route(const struct nlmsghdr *h, size_t len, struct fib *ret)
+int fib_parse(const void *datagram, size_t len, struct fib *ret)
 {
+	const struct nlmsghdr *h = datagram;
 	const struct rtmsg *route = NLMSG_DATA(h);
-	size_t left;
+	int left; /* RTA_NEXT() may make it negative */
 
 	if (!NLMSG_OK(h, len) || h->nlmsg_len < NLMSG_LENGTH(sizeof(*route)))
 		return -EBADMSG;
@@ -116,7 +117,7 @@ static int parse_route(const struct nlmsghdr *h, size_t len, struct fib *ret)
 		return ((const struct nlmsgerr *)NLMSG_DATA(h))->error;
 	if (h->nlmsg_type != RTM_NEWROUTE)
 		return -EBADMSG;
-	left = h->nlmsg_len - NLMSG_LENGTH(sizeof(*route));
+	left = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof(*route)));
 	for (const struct rtattr *a = RTM_RTA(route); RTA_OK(a, left); a = RTA_NEXT(a, left))
 		take_attr(a, ret);
 	/* The table has the device of the address, but packets do not leave the host. */
@@ -141,6 +142,8 @@ int fib_find(const struct sockaddr_storage *local, const struct sockaddr_storage
 {
 	struct request q = request(local, to);
 	_Alignas(struct nlmsghdr) uint8_t answer[ANSWER];
+	struct sockaddr_nl from = {.nl_pid = 1};
+	socklen_t len = sizeof(from);
 	struct fib found = {0};
 	ssize_t n;
 	int r;
@@ -148,10 +151,12 @@ int fib_find(const struct sockaddr_storage *local, const struct sockaddr_storage
 
 	if (fd < 0 || send(fd, &q, q.head.nlmsg_len, 0) < 0)
 		return -errno;
-	n = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
+	n = recvfrom(fd, answer, sizeof(answer), MSG_DONTWAIT, (struct sockaddr *)&from, &len);
 	if (n < 0)
 		return -errno;
-	r = parse_route((const void *)answer, (size_t)n, &found);
+	if (from.nl_pid != 0) /* not the kernel */
+		return -EBADMSG;
+	r = fib_parse(answer, (size_t)n, &found);
 	if (r == 0 && found.mtu == 0)
 		r = device_mtu(found.device, &found.mtu);
 	if (r == 0)

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's list of addresses: any bytes are read without a fault, and each record kept is an
- * address of one host, and a name that ends. Input: datagrams, each after its length in two bytes.
+ * The kernel's list of addresses, and its answer about a route: any bytes are read without a fault,
+ * each record kept is an address of one host, and a name that ends. Input: datagrams, each after
+ * its length in two bytes.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "llp/common/fib.h"
 #include "llp/common/host_addrs.h"
 #include "tests/fuzz/fuzz.h"
 #include "util/addr.h"
+
+static void find_route(const void *datagram, size_t len)
+{
+	struct fib f = {0};
+
+	if (fib_parse(datagram, len, &f) == 0)
+		must(f.device != 0);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
@@ -25,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		must(exact != NULL);
 		memcpy(exact, p, n);
 		must(host_addrs_parse(&h, exact, n) <= 1);
+		find_route(exact, n);
 		free(exact);
 		p += n;
 		len -= n;
