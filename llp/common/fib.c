@@ -105,6 +105,12 @@ static void take_attr(const struct rtattr *a, struct fib *ret)
 		ret->mtu = route_mtu(a);
 }
 
+/* An acknowledgement is no answer. */
+static int read_nlmsgerr(const struct nlmsgerr *e)
+{
+	return e->error < 0 ? e->error : -EBADMSG;
+}
+
 int fib_parse(const void *datagram, size_t len, struct fib *ret)
 {
 	const struct nlmsghdr *h = datagram;
@@ -114,7 +120,7 @@ int fib_parse(const void *datagram, size_t len, struct fib *ret)
 	if (!NLMSG_OK(h, len) || h->nlmsg_len < NLMSG_LENGTH(sizeof(*route)))
 		return -EBADMSG;
 	if (h->nlmsg_type == NLMSG_ERROR)
-		return ((const struct nlmsgerr *)NLMSG_DATA(h))->error;
+		return read_nlmsgerr(NLMSG_DATA(h));
 	if (h->nlmsg_type != RTM_NEWROUTE)
 		return -EBADMSG;
 	left = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof(*route)));
