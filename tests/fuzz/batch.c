@@ -60,6 +60,14 @@ static enum ctl_exit run(struct ddpctl *c, int n, char **args)
 	return e;
 }
 
+/* The input; or none, or one that cannot be read. */
+static const char *file_of(uint8_t bits)
+{
+	if (bits & 2)
+		return "/no/such/file";
+	return bits & 4 ? "/" : path;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const bool force = size > 0 && data[0] & 1;
@@ -72,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(size < 2 || pwrite(fd, data + 1, size - 1, 0) == (ssize_t)size - 1);
 	failures = errors = 0;
 	stderr = nowhere;
-	e = batch_run(&c, path, force, run);
+	e = batch_run(&c, file_of(size > 0 ? data[0] : 0), force, run);
 	stderr = err;
 	must(e == CTL_EXIT_OK ? failures == 0 : errors > 0);
 	must(force || failures <= 1);

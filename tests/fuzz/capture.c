@@ -82,7 +82,7 @@ static void put(struct packet_ring *w, struct input *in)
 	if (bits & 4)
 		h.remote.family = in_8(in);
 	in_fill(in, bytes, part.len);
-	(void)packet_ring_put(w, &h, &part, 1, SNAP);
+	(void)packet_ring_put(w, &h, &part, 1, bits & 8 ? UINT32_MAX : SNAP);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 
-	must(f);
+	must(f && packet_ring_bytes(SIZE) == sizeof(memory));
 	memset(memory, 0, sizeof(memory));
 	packet_ring_init(&reader, memory, SIZE);
 	packet_ring_init(&writer, memory, SIZE);
@@ -103,11 +103,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	atomic_store(&reader.page->tail, reader.at);
 	must(pcapng_begin(f, "fuzz", "any packets", SNAP) == 0);
 	for (unsigned i = 0; i < STEPS && in.left > 0; i++) {
-		if (in_8(&in) % 2)
+		uint8_t what = in_8(&in);
+
+		if (what % 2)
 			put(&writer, &in);
 		else
 			scribble(&in);
-		if (!take_all(&reader, f, &packets))
+		if (what < 128 && !take_all(&reader, f, &packets))
 			break;
 	}
 	must(pcapng_end(f, packets, packet_ring_lost(&reader), 1) == 0 && fclose(f) == 0);

@@ -29,6 +29,7 @@ enum {
 	PAGE = 4096,  /* what the input can add to a memfd */
 	EVENTS = 200, /* of one input: fewer than the socket holds */
 	YIELDS = 100000,
+	FDS = 6, /* of a reply: more than the library has room for */
 };
 
 /* What the input does with a reply. */
@@ -54,7 +55,7 @@ union reply {
 #define X(op, name, object, request, reply, ...) MSG_REPLY_##reply name;
 	MSG_OPS(X)
 #undef X
-	uint8_t bytes[MSG_MAX];
+	uint8_t bytes[MSG_MAX + 8];
 };
 
 union record {
@@ -291,13 +292,36 @@ static void hang_up(int *fd)
 	*fd = -1;
 }
 
+/* With any number of descriptors: conn_send() refuses too many. */
+static int send_with(const void *rec, size_t len, const int *fds, unsigned n)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(FDS * sizeof(int))];
+	} c = {.room = {0}};
+	struct iovec iov = {(void *)(uintptr_t)rec, len};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *cm;
+
+	if (n <= MSG_MAX_FDS)
+		return conn_send(h.fd, rec, len, fds, n);
+	m.msg_control = &c;
+	m.msg_controllen = CMSG_SPACE(n * sizeof(int));
+	cm = CMSG_FIRSTHDR(&m);
+	cm->cmsg_level = SOL_SOCKET;
+	cm->cmsg_type = SCM_RIGHTS;
+	cm->cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(cm), fds, n * sizeof(int));
+	return sendmsg(h.fd, &m, MSG_NOSIGNAL) < 0;
+}
+
 /* The operation decides what the library expects; the input what it gets. */
 static void reply_to(const union record *req)
 {
 	const struct msg_shape *shape = msg_shape(req->hdr.op);
 	union reply r = {.hdr = req->hdr};
 	uint8_t how = in_8(h.in);
-	int fds[MSG_MAX_FDS] = {-1, -1, -1};
+	int fds[FDS] = {-1, -1, -1, -1, -1, -1};
 	unsigned n = shape->reply_nfds;
 	size_t len = shape->reply_len;
 
@@ -315,15 +339,15 @@ static void reply_to(const union record *req)
 	if (how & PATCH)
 		patch(r.bytes, len);
 	if (how & WRONG_LEN)
-		len = 1 + in_16(h.in) % MSG_MAX;
+		len = 1 + in_16(h.in) % sizeof(r.bytes);
 	if (how & (WRONG_FDS | REFUSE))
-		n = how & WRONG_FDS ? in_8(h.in) % (MSG_MAX_FDS + 1) : 0;
+		n = how & WRONG_FDS ? in_8(h.in) % (FDS + 1) : 0;
 	for (unsigned i = 0; i < n; i++)
 		if (fds[i] < 0)
 			fds[i] = no_memfd();
-	if (conn_send(h.fd, r.bytes, len, fds, n))
+	if (send_with(r.bytes, len, fds, n))
 		hang_up(&h.fd);
-	for (unsigned i = 0; i < MSG_MAX_FDS; i++)
+	for (unsigned i = 0; i < FDS; i++)
 		hang_up(&fds[i]);
 }
 

@@ -44,11 +44,13 @@ static void query(const struct owner *o)
 {
 	struct llp_path paths[LLP_MAX_PATHS];
 	struct llp_info info;
+	struct llp_msg m;
 	unsigned n;
 
 	if (!o->c || !o->up || o->over)
 		return;
 	llp_info(o->c, &info);
+	(void)llp_recv(o->c, &m); /* outside of an upcall */
 	n = llp_paths(o->c, paths);
 	for (unsigned i = 0; i < n && i < LLP_MAX_PATHS; i++)
 		must(paths[i].remote.ss_family == AF_INET);
@@ -121,6 +123,12 @@ static void start(void)
 	must(llp_kernel_open(&cfg, &owner_events, &t, reason, sizeof(reason)) == 0);
 }
 
+static void let_go_all(void)
+{
+	for (unsigned i = 0; i < OWNERS; i++)
+		owner_let_go(&owner[i]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct kernel *k;
@@ -134,12 +142,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	in = (struct input){data, size};
 	for (unsigned i = 0; i < STEPS && in.left > 0; i++)
 		step();
-	for (unsigned i = 0; i < OWNERS; i++)
-		owner_let_go(&owner[i]);
 	in.left = 0;
-	do
-		turn(1); /* each has a budget */
-	while (!list_empty(&k->sctp.ready));
+	do { /* a turn has a budget, and more may arrive in it */
+		let_go_all();
+		turn(1);
+	} while (!list_empty(&k->sctp.ready));
+	let_go_all();
 	must(k->sctp.nconns == 0 && list_empty(&k->sctp.conns) && k->half_open == 0);
 	llp_close(t);
 	kernel_fake_end();

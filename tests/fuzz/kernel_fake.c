@@ -86,11 +86,42 @@ int listen(int fd, int backlog)
 	return 0;
 }
 
+static struct message *new_message(struct fake_socket *s)
+{
+	struct message *m = s && s->n < QUEUE ? &s->q[s->n] : NULL;
+
+	if (!m)
+		return NULL;
+	memset(m, 0, sizeof(*m));
+	s->n++;
+	make_readable(s);
+	return m;
+}
+
+/* Linux has both events when it accepts an association of a peer with an indication. */
+static void arrive_up(struct fake_socket *s)
+{
+	struct message *m = new_message(s);
+	union sctp_notification *n = (void *)m->b;
+
+	m->flags = MSG_NOTIFICATION | MSG_EOR;
+	m->len = sizeof(n->sn_assoc_change);
+	n->sn_header.sn_type = SCTP_ASSOC_CHANGE;
+	n->sn_assoc_change.sac_state = SCTP_COMM_UP;
+	m = new_message(s);
+	n = (void *)m->b;
+	m->flags = MSG_NOTIFICATION | MSG_EOR;
+	m->len = sizeof(n->sn_adaptation_event);
+	n->sn_header.sn_type = SCTP_ADAPTATION_INDICATION;
+	n->sn_adaptation_event.sai_adaptation_ind = in_8(in);
+}
+
 int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 {
 	const struct sockaddr_in from = {.sin_family = AF_INET, .sin_port = htons(4000)};
 	struct fake_socket *s = fake(fd);
 	uint8_t byte;
+	int got;
 
 	(void)flags;
 	must(s && s->listening);
@@ -104,7 +135,10 @@ int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 	s->arrivals--;
 	memcpy(addr, &from, sizeof(from));
 	*len = sizeof(from);
-	return new_socket();
+	got = new_socket();
+	if (in_8(in) % 4)
+		arrive_up(&sockets[got]);
+	return got;
 }
 
 int shutdown(int fd, int how)
@@ -313,18 +347,6 @@ static struct fake_socket *some_socket(bool listening)
 			break;
 	}
 	return last;
-}
-
-static struct message *new_message(struct fake_socket *s)
-{
-	struct message *m = s && s->n < QUEUE ? &s->q[s->n] : NULL;
-
-	if (!m)
-		return NULL;
-	memset(m, 0, sizeof(*m));
-	s->n++;
-	make_readable(s);
-	return m;
 }
 
 static size_t put_assoc_change(union sctp_notification *n, uint16_t state)

@@ -3,6 +3,8 @@
 
 #include "llp/common/llp_sctp.h"
 
+enum { AT_ONCE = 3 }; /* messages that it takes, then others have their turn */
+
 struct owner owner[OWNERS];
 
 static volatile uint8_t seen; /* of what arrived */
@@ -45,15 +47,16 @@ static bool on_readable(void *user)
 {
 	struct owner *o = user;
 	struct llp_msg m;
+	unsigned n = 0;
 
 	must(o->up && !o->over);
-	while (llp_recv(o->c, &m) == LLP_E_OK) {
+	for (; n < AT_ONCE && llp_recv(o->c, &m) == LLP_E_OK; n++) {
 		must(m.n > 0 && m.len > 0 && m.len <= LLP_SCTP_MAX_MESSAGE);
 		must(span_total(m.part, m.n) == m.len);
 		for (size_t i = 0; i < m.part[0].len; i++)
 			seen = m.part[0].p[i];
 	}
-	return false;
+	return n == AT_ONCE;
 }
 
 static void on_room(void *user)
