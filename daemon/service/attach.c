@@ -346,14 +346,43 @@ static int charge_fds(struct client *c, char reason[ACCT_REASON_MAX])
 			   reason, ACCT_REASON_MAX);
 }
 
+/* The oldest connection of the user's reserve that said no hello, or NULL. ddpctl says it at once.
+ */
+static struct client *find_silent(const struct client *c, enum acct_kind kind)
+{
+	struct client *other, *oldest = NULL;
+	uint32_t pos = 0;
+
+	while ((other = idtab_next(&c->daemon->clients, &pos)))
+		if (other->uid == c->uid && other->charge.kind == kind && !other->hello.done &&
+		    (!oldest || other->id < oldest->id))
+			oldest = other;
+	return oldest;
+}
+
+/* Room in a full reserve. False: all of it is in use. */
+static bool end_silent(const struct client *c, enum acct_kind kind)
+{
+	struct client *silent = find_silent(c, kind);
+
+	if (!silent)
+		return false;
+	refuse(silent, silent->hello.refusal);
+	attach_free(silent);
+	return true;
+}
+
 /* Beyond the limit of its uid. ddpctl gets in nevertheless; hello refuses other programs. For an
  * administrator the descriptors are there whatever users have. */
 static int reserve(struct client *c, const char *reason)
 {
 	enum acct_kind kind = client_is_admin(c) ? ACCT_ADMINS : ACCT_RESERVE;
 	char more[ACCT_REASON_MAX];
-	int r = acct_charge(c->daemon->acct, c->uid, kind, 1, &c->charge, more, sizeof(more));
+	struct acct *a = c->daemon->acct;
+	int r = acct_charge(a, c->uid, kind, 1, &c->charge, more, sizeof(more));
 
+	if (r > 0 && end_silent(c, kind))
+		r = acct_charge(a, c->uid, kind, 1, &c->charge, more, sizeof(more));
 	snprintf(c->hello.refusal, sizeof(c->hello.refusal), "%s", reason);
 	if (!r && kind == ACCT_RESERVE)
 		r = charge_fds(c, more);

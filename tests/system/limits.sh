@@ -34,9 +34,9 @@ for _ in {1..20}; do
 	if "$ddping" -s --socket "$(socket_of b)" >"$tmp/two" 2>&1; then fail 'a client beyond limits.clients'; fi
 	grep -q 'has 1 of 1 clients (limits.clients)' "$tmp/two" || fail "not the reason: $(cat "$tmp/two")"
 done
-# They are few: unread connections take the reserve, not the daemon.
-python3 - "$(socket_of b)" <<'END' || fail 'the reserve is not bounded'
-import socket, sys
+# They are few: silent connections take the reserve, not the daemon, and make room for ddpctl.
+python3 - "$(socket_of b)" "$ddpctl" <<'END' || fail 'the reserve is not bounded, or ddpctl does not get in'
+import socket, subprocess, sys
 held = []
 for i in range(20):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -50,6 +50,8 @@ for s in held:
         ends += 1
     except TimeoutError:
         pass
+for i in range(10):
+    subprocess.run([sys.argv[2], '--socket', sys.argv[1], 'client'], check=True, stdout=subprocess.DEVNULL)
 sys.exit(ends != 12)
 END
 stop b || fail "daemon: exit status $?"
