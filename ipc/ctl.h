@@ -309,6 +309,8 @@ struct ctl_peer {
 	uint64_t requests_per_s; /* at most; of all networks: 0 */
 	uint64_t refused_associations, refused_sessions, refused_requests, refused_rate;
 	uint64_t refused_early, refused_memory;
+	/* Of all networks: packets, by the filter against floods or for a full buffer. Else 0. */
+	uint64_t kernel_dropped;
 };
 
 struct ctl_record {

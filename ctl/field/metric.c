@@ -132,6 +132,8 @@ static const struct metric metrics[] = {
 		"Segments before their Accept that got no memory."),
 	COUNTER("peer", "refused_memory", "peer_refused_memory", "",
 		"Blocks of memory that the limit of a network refused."),
+	COUNTER("peer", "kernel_dropped", "peer_kernel_dropped_packets", "",
+		"Packets that the kernel dropped: in floods, or for a full buffer."),
 	{"turn", "turns", "turn_seconds", "seconds", METRIC_HISTOGRAM, 1000000,
 	 "Duration of turns of the event loop that did something."},
 };

@@ -32,7 +32,10 @@ static void put_peer(struct ctl_peer *r, const uint64_t used[NETWORK_KINDS],
 static void show_all_networks(struct show *s, const struct network_table *t)
 {
 	struct ctl_peer *r = &s->rec.peer;
+	struct llp_stats st;
 
+	llp_stats(s->d->worker.net, &st);
+	r->kernel_dropped = st.kernel_dropped;
 	show_string(r->network, sizeof(r->network), "all");
 	put_peer(r, t->used, t->limits.all, t->refused);
 	r->requests_per_s = 0;

@@ -193,6 +193,7 @@ struct llp_stats {
 	uint64_t refused;     /* incoming associations: too many, or no memory */
 	uint64_t unanswered;  /* packets that got no answer, because the ring of replies was full */
 	uint64_t memory;      /* bytes of associations and their data */
+	uint64_t kernel_dropped; /* packets: by the filter against floods, or for a full buffer */
 };
 
 /* A packet that a transport sent or received: SCTP's common header and chunks. */

@@ -177,18 +177,30 @@ void udp_filter(struct udp *u, const struct sock_filter *f, unsigned short n)
 		udp_socket_unfilter(u->fd);
 }
 
+/* All 0 where the kernel does not tell. */
+static void read_meminfo(const struct udp *u, uint32_t ret[SK_MEMINFO_VARS])
+{
+	socklen_t len = SK_MEMINFO_VARS * sizeof(*ret);
+
+	memset(ret, 0, len);
+	(void)getsockopt(u->fd, SOL_SOCKET, SO_MEMINFO, ret, &len);
+}
+
 bool udp_crowded(const struct udp *u)
 {
-	uint32_t info[SK_MEMINFO_VARS] = {0};
-	socklen_t len = sizeof(info);
+	uint32_t info[SK_MEMINFO_VARS];
 
-	return getsockopt(u->fd, SOL_SOCKET, SO_MEMINFO, info, &len) == 0 &&
-	       info[SK_MEMINFO_RMEM_ALLOC] > info[SK_MEMINFO_RCVBUF] / 8;
+	read_meminfo(u, info);
+	return info[SK_MEMINFO_RMEM_ALLOC] > info[SK_MEMINFO_RCVBUF] / 8;
 }
 
 void udp_stats(const struct udp *u, struct udp_stats *ret)
 {
+	uint32_t info[SK_MEMINFO_VARS];
+
+	read_meminfo(u, info);
 	*ret = u->st;
+	ret->rx_dropped = info[SK_MEMINFO_DROPS];
 }
 
 /* ---- sending ---- */

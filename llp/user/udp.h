@@ -39,6 +39,7 @@ struct udp_stats {
 	uint64_t tx_packets, tx_batches, tx_bytes;
 	uint64_t tx_errors; /* packets that were refused or dropped */
 	uint64_t rx_packets, rx_batches, rx_bytes, rx_cut;
+	uint64_t rx_dropped; /* by the kernel: the filter, or a full buffer */
 };
 
 /*

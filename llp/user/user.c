@@ -345,6 +345,7 @@ static void user_stats(const struct llp *llp, struct llp_stats *ret)
 	st.rx_batches = u.rx_batches;
 	st.rx_bytes = u.rx_bytes;
 	st.bad_packets += u.rx_cut;
+	st.kernel_dropped = u.rx_dropped;
 	*ret = st;
 }
 

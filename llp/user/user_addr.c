@@ -134,6 +134,7 @@ static void add_stats(struct udp_stats *sum, const struct udp *sock)
 	sum->rx_batches += u.rx_batches;
 	sum->rx_bytes += u.rx_bytes;
 	sum->rx_cut += u.rx_cut;
+	sum->rx_dropped += u.rx_dropped;
 }
 
 void llp_user_udp_stats(const struct user *t, struct udp_stats *ret)

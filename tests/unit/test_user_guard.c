@@ -69,6 +69,14 @@ static uint64_t received(void)
 	return st.rx_packets;
 }
 
+static uint64_t dropped(void)
+{
+	struct llp_stats st;
+
+	llp_stats(t, &st);
+	return st.kernel_dropped;
+}
+
 typedef void send_fn(uint8_t *p);
 
 static void send_unknown(uint8_t *p)
@@ -122,9 +130,12 @@ static void flood_until_filtered(send_fn *send_one)
 Test(user_guard, a_flood_does_not_get_through_but_associations_do)
 {
 	unsigned passed = 0, turns = 0;
+	uint64_t before;
 
 	cr_assert_gt(pass(BURST), BURST / 2);
+	before = dropped();
 	flood_until_filtered(send_unknown);
+	cr_expect_gt(dropped() - before, BURST / 2, "what the filter drops is counted");
 	for (unsigned i = 1; i <= 20; i++) {
 		pass(BURST);
 		rig_send(&rc, 1, 1000, (uint8_t)i);
