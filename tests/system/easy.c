@@ -100,8 +100,7 @@ static void wrong(void)
 	refused(e, "ddp_easy_accept without a listener", ddp_easy_accept(e, &b, 0), EINVAL);
 	refused(e, "ddp_easy_free of other memory", ddp_easy_free(e, &byte), ENOENT);
 	refused(e, "ddp_easy_register of nothing", ddp_easy_register(e, NULL, 8, -1), EINVAL);
-	refused(e, "an offer of other memory", ddp_easy_offer(e, &byte, 1, DDP_ACCESS_REMOTE_READ),
-		EFAULT);
+	refused(e, "other memory", ddp_easy_offer(e, &byte, 1, DDP_ACCESS_REMOTE_READ), EFAULT);
 	EASY(NULL, ddp_easy_close(listener, 0));
 	refused(e, "nobody listens at the port", ddp_easy_connect(e, address_b, port, 60000),
 		ECONNREFUSED);
@@ -518,6 +517,7 @@ static void orphan(void)
 	ok("waits");
 	refused(a, "ddp_easy_recv without the daemon", ddp_easy_recv(a, &byte, 1, -1), EPIPE);
 	refused(a, "ddp_easy_send then", ddp_easy_send(a, "x", 1, -1), EPIPE);
+	refused(a, "ddp_easy_arm then", ddp_easy_arm(a, &(uint64_t){0}), EPIPE);
 	EASY(NULL, ddp_easy_close(a, -1));
 	EASY(NULL, ddp_easy_close(listener, 0));
 	ddp_easy_close(b, 0); /* it may not know yet */
