@@ -400,8 +400,8 @@ int ddp_wait(struct ddp_cq *cq, int n, struct ddp_wc *wc, struct ddp_cm_event **
 			r = ddp_get_cm_event(cq->ctx, &ev, 0);
 		if (got == 0 && r == -EPIPE)
 			got = last_completions(cq, n, wc);
-		if (r == 0 && got == -EPIPE)
-			got = 0; /* the next call returns it */
+		if (r == 0 && got < 0)
+			got = 0; /* the next call returns it: it stays so */
 		if (got == 0 && r < 0 && r != -EAGAIN)
 			return r;
 		w.start = now_us();
