@@ -501,7 +501,8 @@ void assoc_tick(struct assoc *a, uint64_t now_ms)
 	a->now = now_ms;
 	assoc_unpark_all(a, &a->later);
 	assoc_hold_expire(a);
-	assoc_rnr_expire(a);
+	while ((s = assoc_rnr_give_up(a)))
+		assoc_failed(a, s, ASSOC_REASON_ERROR);
 	while ((s = due(&a->undecided, now_ms)))
 		assoc_session(a, s, SESSION_TIMEOUT);
 	while ((s = due(&a->grace, now_ms)))

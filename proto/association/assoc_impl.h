@@ -382,8 +382,9 @@ void assoc_rnr_heard(struct assoc *a, struct assoc_stream *s, const struct wire_
 /* The endpoint is about to be unbound. */
 void assoc_rnr_drop(struct assoc_stream *s);
 
-/* Ends sessions whose peer had no receive for too long. */
-void assoc_rnr_expire(struct assoc *a);
+/* A stream whose peer had no receive for too long: its endpoint has failed, assoc_failed() is to be
+ * called. NULL: there is none. */
+struct assoc_stream *assoc_rnr_give_up(struct assoc *a);
 
 /* The next such deadline, or UINT64_MAX. */
 uint64_t assoc_rnr_expiry(const struct assoc *a);

@@ -44,18 +44,17 @@ void assoc_rnr_drop(struct assoc_stream *s)
 	list_del(&s->ep->rnr.wait);
 }
 
-void assoc_rnr_expire(struct assoc *a)
+struct assoc_stream *assoc_rnr_give_up(struct assoc *a)
 {
-	while (!list_empty(&a->not_ready)) {
-		struct rdmap *ep = waiting_ep(a->not_ready.next);
+	struct rdmap *ep;
 
-		if (ep->rnr.deadline > a->now)
-			return;
-		list_del(&ep->rnr.wait);
-		rdmap_sq_not_ready(ep);
-		rdmap_term_fail(ep, PERR_NOT_READY, NULL, NULL);
-		assoc_failed(a, ep->stream, ASSOC_REASON_ERROR);
-	}
+	if (assoc_rnr_expiry(a) > a->now)
+		return NULL;
+	ep = waiting_ep(a->not_ready.next);
+	list_del(&ep->rnr.wait);
+	rdmap_sq_not_ready(ep);
+	rdmap_term_fail(ep, PERR_NOT_READY, NULL, NULL);
+	return ep->stream;
 }
 
 uint64_t assoc_rnr_expiry(const struct assoc *a)

@@ -9,10 +9,9 @@ needs ddpsctpd ddpctl
 
 # A little more than a power of two.
 daemon_in=(bash -c 'ulimit -v 8650000 && exec "$@"' daemon)
-a=$(address 0) b=$(address 1)
-for name in a b; do
-	daemon $name "${!name}" 'limits: {listeners: 4000, qps: 4000, memory: 4GiB}'
-done
+limits='limits: {listeners: 4000, qps: 4000, memory: 4GiB}' b=$(address 1)
+daemon a "$(address 0)" "$limits"
+daemon b "$b" "$limits"
 # opens N PORTS BYTES: sessions of idle associations, one for each port, with ends that register so much memory.
 opens() {
 	timeout 120 "$bin/tests/system/idle_sessions" "$(socket_of a)" "$(socket_of b)" "$b" 7000 "$1" "$2" 0 "$3" \
