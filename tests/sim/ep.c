@@ -72,7 +72,9 @@ static uint32_t recvs(void *user)
 /* Wakes only where the contract requires it: an unneeded wake would hide a missing one. */
 static void wake(struct ep *ep)
 {
-	if (ep->state != EP_OPEN || !ep->wake_due)
+	bool last_ones = ep->state == EP_CLOSING && ep->sq_taken < ep->sq_last;
+
+	if (!(ep->state == EP_OPEN || last_ones) || !ep->wake_due)
 		return;
 	ep->wake_due = false;
 	assoc_tx_wake(ep->end->assoc, ep->r);

@@ -146,6 +146,7 @@ static void accept_session(struct pending_req *d, struct ep *ep)
 	ep->ord = info.ord; /* params.c checks them when the Accept is sent */
 	ep->ird = info.ird;
 	trace(ep->w, "n%u ep%u accepts session %u", p->node->id, ep->id, s->id);
+	ep_wait_for_receives(ep); /* messages were posted before anybody knew for whom */
 	while (at_once-- > 0)
 		op_post_random(ep); /* messages sent now may overtake the Accept */
 	if (chance(ep->w, ep->w->plan.close))
@@ -452,6 +453,7 @@ static void accepted(struct ep *ep, const struct assoc_event *ev)
 	trace(ep->w, "ep%u session %u is established", ep->id, s->id);
 	ep->state = EP_OPEN;
 	s->established = true;
+	ep_wait_for_receives(ep);
 	params_in_force(ep);
 	ep->w->sum.sessions++;
 	ep->w->sum.raws += s->raw;

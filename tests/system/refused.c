@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #include "ctl/field/query.h"
+#include "ipc/local_protocol.h"
+#include "ipc/msg.h"
 
 enum { PATIENCE_MS = 20000, RESERVE = 8 };
 
@@ -132,8 +134,25 @@ static void show_is_answered(const char *socket)
 	free(a.recs);
 }
 
-/* Connections that say nothing. */
-static void connect_silently(const char *path)
+/* Silent connections would make room for later ones. */
+static void say_hello(int fd)
+{
+	const struct msg_hello hello = {
+		.hdr = {MSG_HELLO, 1},
+		.major = IPC_VERSION_MAJOR,
+		.minor = IPC_VERSION_MINOR,
+		.comm = "ddpctl",
+	};
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	if (send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) < 0)
+		return; /* it is closed: the reserve is full */
+	if (poll(&p, 1, PATIENCE_MS) != 1)
+		fail("a hello is not answered");
+}
+
+/* Connections that stay. */
+static void connect_as_ddpctl(const char *path)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 
@@ -143,6 +162,7 @@ static void connect_silently(const char *path)
 
 		if (fd < 0 || connect(fd, (struct sockaddr *)&sun, sizeof(sun)) < 0)
 			fail("a connection of the reserve");
+		say_hello(fd);
 	}
 }
 
@@ -153,7 +173,7 @@ static void use_up_reserve(struct ddp_ctx *ctx, const char *path)
 	struct ddp_caps caps = DDP_INIT(ddp_caps);
 
 	for (int i = 0; i < 3; i++) {
-		connect_silently(path);
+		connect_as_ddpctl(path);
 		if (ddp_query(ctx, &caps) < 0)
 			fail("ddp_query()");
 	}

@@ -243,7 +243,8 @@ static void plain_peer(struct whole *w)
 	end_open(&c, "c", w->plain_socket);
 	end_listen(&c);
 	MUST(ddp_query(c.ctx, &caps));
-	is("features that are left", caps.features & ~(unsigned)DDP_CAP_MULTIHOMED, DDP_CAP_RAW);
+	is("features that are left", caps.features & ~(unsigned)DDP_CAP_MULTIHOMED,
+	   DDP_CAP_RAW | DDP_CAP_RNR);
 	session_connect(&s, &w->a, &c, w->plain_address, &how);
 	ev = end_event(&w->a, DDP_CM_CONNECT_ERROR);
 	is("an enhanced request that the peer does not know", (uint64_t)-ev->err, ECONNREFUSED);
