@@ -8,8 +8,6 @@
 #include "proto/association/assoc_impl.h"
 #include "proto/rdmap/rdmap_term.h"
 
-enum { NO_END = 7 }; /* this number of retries stands for any number */
-
 static struct rdmap *waiting_ep(struct list *l)
 {
 	return list_entry(l, struct rdmap, rnr.wait);
@@ -35,7 +33,7 @@ void assoc_rnr_heard(struct assoc *a, struct assoc_stream *s, const struct wire_
 	if (c->wait_ms == 0 || !ep->rnr.agreed || !credit_tx_is_stalled(&ep->credit_tx, c->pos))
 		return;
 	ep->rnr.heard++;
-	if (ep->rnr.retry < NO_END && !list_linked(&ep->rnr.wait))
+	if (ep->rnr.retry < RDMAP_RNR_NO_END && !list_linked(&ep->rnr.wait))
 		begin(a, ep, c);
 }
 

@@ -7,6 +7,7 @@
 #include "proto/rdmap/rdmap_atomic.h"
 #include "proto/rdmap/rdmap_ep.h"
 #include "util/checked.h"
+#include "util/minmax.h"
 
 enum { ALIGN = 16 };
 
@@ -134,7 +135,7 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 	ep->ops = ops;
 	ep->user = user;
 	list_init(&ep->rnr.wait);
-	rdmap_set_rnr(ep, 7, 1);
+	rdmap_set_rnr(ep, RDMAP_RNR_NO_END, 1);
 	ep->max_recv_sge = cfg->max_recv_sge;
 	ep->plain = cfg->plain_rdmap;
 	ep->raw = cfg->raw;
@@ -168,7 +169,7 @@ void rdmap_set_window(struct rdmap *ep, uint32_t bytes)
 
 void rdmap_set_rnr(struct rdmap *ep, unsigned retry, uint32_t timer_ms)
 {
-	ep->rnr.retry = retry < 7 ? (uint8_t)retry : 7;
+	ep->rnr.retry = (uint8_t)min_u32(retry, RDMAP_RNR_NO_END);
 	ep->rnr.timer_ms = timer_ms > 0 ? timer_ms : 1;
 }
 

@@ -246,10 +246,12 @@ void rdmap_set_options(struct rdmap *ep, unsigned options);
  * which is the default: without limit. Only while the endpoint is not bound. */
 void rdmap_set_window(struct rdmap *ep, uint32_t bytes);
 
+enum { RDMAP_RNR_NO_END = 7 };
+
 /* RDMAP_RNR: a message waits for a receive of the peer for `retry` times of the peer's timer_ms,
- * then the session ends; 7, which is the default: it waits without end. Applies to messages of
- * which the peer reports from now on that they wait. timer_ms is that for the peer, at least 1.
- * With less than 7, signaled requests that take a receive complete when it was found. */
+ * then the session ends; RDMAP_RNR_NO_END, which is the default: it waits without end. Applies to
+ * messages of which the peer reports from now on that they wait. timer_ms is that for the peer, at
+ * least 1. With less, signaled requests that take a receive complete when it was found. */
 void rdmap_set_rnr(struct rdmap *ep, unsigned retry, uint32_t timer_ms);
 
 /* Sets the STAG_REMOTE_ rights of the peer, at first all of them; the STag has to permit an access,

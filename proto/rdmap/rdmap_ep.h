@@ -155,7 +155,7 @@ _Static_assert(sizeof(struct rdmap_wr) <= BLOCKS_SIZE, "a request fits into a bl
 /* RDMAP_RNR: waiting for receives of the peer, and of this end. */
 struct rdmap_rnr {
 	bool agreed;       /* in this session, until the end of the peer arrives */
-	uint8_t retry;     /* of this end; 7: any number */
+	uint8_t retry;     /* of this end, or RDMAP_RNR_NO_END */
 	uint32_t timer_ms; /* of the peer's retries */
 	uint64_t heard;    /* reports of the peer so far */
 	uint64_t pos;      /* of the last one, while this end waits ... */

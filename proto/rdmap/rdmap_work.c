@@ -113,7 +113,7 @@ void rdmap_work_end(struct rdmap *ep, enum rdmap_status status)
 /* RDMAP_RNR with an end: an acknowledgment does not prove that there was a receive. */
 static bool may_lack_receive(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
-	return ep->rnr.agreed && ep->rnr.retry < 7 && opcode_is_send(wr->op) &&
+	return ep->rnr.agreed && ep->rnr.retry < RDMAP_RNR_NO_END && opcode_is_send(wr->op) &&
 	       opcode_has(wr->op, OPCODE_RECEIVE);
 }
 

@@ -336,6 +336,15 @@ Test(older, an_older_daemon_can_withhold_nothing)
 	cr_assert_eq(option_calls(), 0);
 }
 
+Test(older, an_older_daemon_has_no_retries)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+
+	make_qp(&init, 0);
+	cr_assert_eq(ddp_set_qp_rnr(qp, 1, 1), -EOPNOTSUPP);
+	cr_assert(reason_has("the daemon is too old to let senders wait"));
+}
+
 /* ---- windows ---- */
 
 TestSuite(bind, .init = start, .fini = stop, .timeout = 20);

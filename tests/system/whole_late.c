@@ -189,6 +189,27 @@ static int try_qp(struct end *e, struct ddp_id *id, struct ddp_qp_init init, str
 	return ddp_create_qp(id, e->pd, &init, ret);
 }
 
+static void refused_retries(struct whole *w)
+{
+	const struct ddp_qp_init alone = {.options = DDP_QP_RNR}, plain = {.options = 0},
+				 both = {.options = DDP_QP_CREDITS | DDP_QP_RNR};
+	struct ddp_id *id;
+	struct ddp_qp *qp;
+
+	MUST(ddp_create_id(w->b.ctx, NULL, &id));
+	REFUSED("retries without credits", try_qp(&w->b, id, alone, &qp), EINVAL);
+	MUST(try_qp(&w->b, id, plain, &qp));
+	REFUSED("retries of a queue pair without them", ddp_set_qp_rnr(qp, 1, 1), EINVAL);
+	MUST(ddp_destroy_qp(qp));
+	MUST(try_qp(&w->b, id, both, &qp));
+	REFUSED("too many retries", ddp_set_qp_rnr(qp, DDP_RNR_NO_END + 1, 1), EINVAL);
+	REFUSED("retries without time", ddp_set_qp_rnr(qp, 1, 0), EINVAL);
+	REFUSED("retries that take too long", ddp_set_qp_rnr(qp, 1, 60001), EINVAL);
+	MUST(ddp_set_qp_rnr(qp, 0, 60000));
+	MUST(ddp_destroy_qp(qp));
+	MUST(ddp_destroy_id(id));
+}
+
 void whole_late_refused(struct whole *w)
 {
 	enum { MANY = 128, EACH = 16 << 20 };
@@ -217,6 +238,7 @@ void whole_late_refused(struct whole *w)
 		EINVAL);
 	REFUSED("raw queue pairs", try_qp(&w->b, id[0], raw, &qp[0]), EOPNOTSUPP);
 	MUST(ddp_destroy_id(id[0]));
+	refused_retries(w);
 	for (; n < MANY && r == 0; n++) {
 		MUST(ddp_create_id(w->b.ctx, NULL, &id[n]));
 		r = try_qp(&w->b, id[n], most, &qp[n]);

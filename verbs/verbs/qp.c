@@ -273,15 +273,16 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
 /* ---- waiting for receives of the peer ---- */
 
-/* A code of min_rnr_timer: the numbers 1, 2, 3, 4, 6, 8, 12 ... of 10 us, and 0 for the longest. */
+/* By min_rnr_timer, in units of 10 us. */
+static const uint32_t rnr_timers[] = {
+	65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,    32,
+	48,    64,   96,   128,  192,  256,   384,   512,   768,   1024,  1536,
+	2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+};
+
 static unsigned rnr_timer_ms(unsigned code)
 {
-	unsigned n = code == 0   ? 1U << 16
-		     : code == 1 ? 1
-		     : code % 2  ? 3U << (code - 3) / 2
-				 : 1U << code / 2;
-
-	return (n + 99) / 100;
+	return (rnr_timers[code] + 99) / 100;
 }
 
 /* 0 or a positive errno value. */
@@ -538,6 +539,7 @@ static int modify_locked(struct qp *qp, const struct ibv_qp_attr *attr, int mask
 	if (r) {
 		permit(qp, old.qp_access_flags, no_resources);
 		qp->attr = old;
+		apply_rnr(qp);
 		qp->own_access = own_access;
 	}
 	return r;

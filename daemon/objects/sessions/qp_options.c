@@ -14,7 +14,6 @@
 enum {
 	FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS | MSG_QP_ACKED | MSG_QP_IMM_OF_SEND |
 		MSG_QP_CREDITS | MSG_QP_STRICT_RECVS | MSG_QP_RNR,
-	RETRY_MAX = 7,
 	TIMER_MS_MAX = 60000,
 };
 
@@ -168,9 +167,9 @@ int qp_options_set_rnr(struct qp *qp, const struct msg_qp_rnr *req, struct reply
 	if (!(qp->options & MSG_QP_RNR))
 		return reply_refuse(rep, EINVAL, "queue pair %u: RNR retries without DDP_QP_RNR",
 				    qp->num);
-	if (req->retry > RETRY_MAX)
+	if (req->retry > RDMAP_RNR_NO_END)
 		return reply_refuse(rep, EINVAL, "%u RNR retries: at most %d", req->retry,
-				    RETRY_MAX);
+				    RDMAP_RNR_NO_END);
 	if (req->timer_ms == 0 || req->timer_ms > TIMER_MS_MAX)
 		return reply_refuse(rep, EINVAL, "RNR timer of %u ms: expected 1 to %d",
 				    req->timer_ms, TIMER_MS_MAX);
