@@ -17,6 +17,7 @@ void assoc_unbind(struct assoc *a, struct rdmap *ep)
 	if (s->ep != ep)
 		return;
 	assoc_rx_release(a, s);
+	assoc_rnr_drop(s);
 	s->ep = NULL;
 	assoc_share_part(a, s);
 	assoc_session(a, s, SESSION_CLOSE);

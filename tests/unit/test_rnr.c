@@ -316,3 +316,12 @@ Test(rnr, the_end_of_the_peer_does_not_wait_without_end)
 	pass(1);
 	cr_expect_not(is_open(&t.b));
 }
+
+Test(rnr, an_endpoint_that_leaves_waits_no_more)
+{
+	begin(3, 7);
+	send(1);
+	assoc_unbind(t.a.assoc, t.qa->ep);
+	cr_expect_gt(assoc_expiry(t.a.assoc), 3 * TIMER_MS, "its memory may be freed");
+	pass(LONG_MS);
+}
