@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Receiver not ready: the peer has reported that it has no receive for a message. The sender waits
- * for as many times of the peer's timer as rdmap_set_rnr() says, until the peer has delivered the
- * message. Then it ends the session, and the oldest message that may be the one has
- * RDMAP_RNR_RETRY_EXC_ERR.
+ * Receiver not ready: the peer has reported that it has no receive for a message. Each time of the
+ * peer's timer counts as one refusal, which retries of rdmap_set_rnr() answer; the refusal without
+ * one ends the session, unless the peer has delivered the message until then. The oldest message
+ * that may be the one has RDMAP_RNR_RETRY_EXC_ERR.
  */
 #include "proto/association/assoc_impl.h"
 #include "proto/rdmap/rdmap_term.h"
@@ -18,7 +18,7 @@ static void begin(struct assoc *a, struct rdmap *ep, const struct wire_credit *c
 	struct list *at = a->not_ready.prev;
 
 	ep->rnr.pos = c->pos;
-	ep->rnr.deadline = a->now + (uint64_t)ep->rnr.retry * c->wait_ms;
+	ep->rnr.deadline = a->now + (ep->rnr.retry + UINT64_C(1)) * c->wait_ms;
 	while (at != &a->not_ready && waiting_ep(at)->rnr.deadline > ep->rnr.deadline)
 		at = at->prev;
 	list_add_tail(at->next, &ep->rnr.wait);
