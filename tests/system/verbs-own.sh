@@ -26,6 +26,7 @@ run() {
 
 run verbs_objects
 run verbs_states
+run verbs_datagrams
 run verbs_words
 ! grep -q ddpverbs: "$tmp/verbs_words.log" || fail "verbs_words: $(grep ddpverbs: "$tmp/verbs_words.log")"
 run verbs_access "$a" "$b"
@@ -36,6 +37,7 @@ run verbs_fork
 run verbs_dl
 DDPVERBS_IWARP=1 run verbs_cm "$a" "$b"
 DDPVERBS_IWARP=1 run verbs_states
+DDPVERBS_IWARP=1 run verbs_datagrams
 
 # Names of values are those of the libraries that this one stands for.
 names=(/usr/bin/python3 "$top_srcdir/tests/system/verbs_names.py")

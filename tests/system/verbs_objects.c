@@ -345,14 +345,12 @@ static void refused(void)
 	struct ibv_qp_init_attr init = side_init(&a);
 	struct ibv_sge sge = side_sge(&a, 0, 4);
 	struct ibv_send_wr wr = {.wr_id = 1, .opcode = IBV_WR_TSO};
-	struct ibv_ah_attr ah = {.port_num = 1};
 	struct ibv_port_attr port;
 	union ibv_gid gid;
 	struct pair p;
 
-	init.qp_type = IBV_QPT_UD;
+	init.qp_type = IBV_QPT_XRC_SEND;
 	VERB(!ibv_create_qp(a.pd, &init) && errno == EOPNOTSUPP);
-	VERB(!ibv_create_ah(a.pd, &ah) && errno == EOPNOTSUPP);
 	VERB(!ibv_create_cq(a.ctx, 0, NULL, NULL, 0) && errno == EINVAL);
 	VERB(!ibv_create_cq(a.ctx, 1, NULL, NULL, 5) && errno == EINVAL);
 	VERB(ibv_query_port(a.ctx, 2, &port) == EINVAL && ibv_query_port(a.ctx, 1, &port) == 0);

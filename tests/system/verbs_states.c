@@ -25,10 +25,12 @@ static const char *const names[STATES] = {"RESET", "INIT", "RTR", "RTS", "SQD", 
 
 /* ---- what is expected ---- */
 
-/* From ibv_modify_qp(3), and for optional attributes from table 91 of the IB specification. */
-static const struct {
+struct row {
 	const char *from, *to, *required, *optional;
-} rc[] = {
+};
+
+/* From ibv_modify_qp(3), and for optional attributes from table 91 of the IB specification. */
+static const struct row rc[] = {
 	{"RESET", "RESET", "", ""},
 	{"RESET", "INIT", "pkey port access", ""},
 	{"INIT", "RESET", "", ""},
@@ -48,6 +50,20 @@ static const struct {
 	 "port av timeout retry rnr_retry reads dest_reads alt access pkey rnr_timer mig"},
 	{"SQD", "ERR", "", ""},
 	{"ERR", "RESET", "", ""},
+	{"ERR", "ERR", "", ""},
+};
+
+/* Likewise, of queue pairs for datagrams. */
+static const struct row ud[] = {
+	{"RESET", "RESET", "", ""},       {"RESET", "INIT", "pkey port qkey", ""},
+	{"INIT", "RESET", "", ""},        {"INIT", "INIT", "", "pkey port qkey"},
+	{"INIT", "RTR", "", "pkey qkey"}, {"INIT", "ERR", "", ""},
+	{"RTR", "RESET", "", ""},         {"RTR", "RTS", "sq_psn", "cur qkey"},
+	{"RTR", "ERR", "", ""},           {"RTS", "RESET", "", ""},
+	{"RTS", "RTS", "", "cur qkey"},   {"RTS", "SQD", "", "notify"},
+	{"RTS", "ERR", "", ""},           {"SQD", "RESET", "", ""},
+	{"SQD", "RTS", "", "cur qkey"},   {"SQD", "SQD", "", "pkey qkey"},
+	{"SQD", "ERR", "", ""},           {"ERR", "RESET", "", ""},
 	{"ERR", "ERR", "", ""},
 };
 
@@ -112,20 +128,27 @@ struct expected {
 	int required, optional;
 };
 
-static struct expected expect_rc(unsigned from, unsigned to)
+static struct expected expect_row(const struct row *rows, size_t n, unsigned from, unsigned to)
 {
-	for (unsigned i = 0; i < sizeof(rc) / sizeof(rc[0]); i++)
-		if (strcmp(rc[i].from, names[from]) == 0 && strcmp(rc[i].to, names[to]) == 0)
-			return (struct expected){true, bits_of(rc[i].required),
-						 bits_of(rc[i].optional)};
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].from, names[from]) == 0 && strcmp(rows[i].to, names[to]) == 0)
+			return (struct expected){true, bits_of(rows[i].required),
+						 bits_of(rows[i].optional)};
 	return (struct expected){.allowed = false};
 }
 
-static struct expected expected(unsigned from, unsigned to)
+static struct expected expect_rc(unsigned from, unsigned to)
+{
+	return expect_row(rc, sizeof(rc) / sizeof(rc[0]), from, to);
+}
+
+static struct expected expected(const struct ibv_qp *qp, unsigned from, unsigned to)
 {
 	const int all = bits_of("cur notify access pkey port qkey av mtu timeout retry rnr_retry "
 				"rq_psn reads alt rnr_timer sq_psn dest_reads mig cap dest");
 
+	if (qp->qp_type == IBV_QPT_UD)
+		return expect_row(ud, sizeof(ud) / sizeof(ud[0]), from, to);
 	if (!iwarp)
 		return expect_rc(from, to);
 	return (struct expected){has_word(of_iwarp[from].to, names[to]), 0, all};
@@ -140,6 +163,7 @@ static struct ibv_qp_attr values(unsigned state, unsigned cur)
 		.qp_state = (enum ibv_qp_state)state,
 		.cur_qp_state = (enum ibv_qp_state)cur,
 		.path_mtu = IBV_MTU_1024,
+		.qkey = 0x11111111,
 		.dest_qp_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
 		.ah_attr = {.is_global = 1, .port_num = 1, .grh.dgid = a.gid},
@@ -177,18 +201,24 @@ static void go(struct ibv_qp *qp, unsigned to)
 {
 	struct ibv_qp_attr attr = values(to, state_of(qp));
 
-	VERB(ibv_modify_qp(qp, &attr, IBV_QP_STATE | expected(state_of(qp), to).required) == 0);
+	VERB(ibv_modify_qp(qp, &attr, IBV_QP_STATE | expected(qp, state_of(qp), to).required) == 0);
 	VERB(state_of(qp) == to);
 }
 
-static struct ibv_qp *fresh(void)
+static struct ibv_qp *fresh_of(enum ibv_qp_type type)
 {
 	struct ibv_qp_init_attr init = side_init(&b);
 	struct ibv_qp *qp;
 
+	init.qp_type = type;
 	VERB(qp = ibv_create_qp(b.pd, &init));
 	VERB(state_of(qp) == IBV_QPS_RESET);
 	return qp;
+}
+
+static struct ibv_qp *fresh(void)
+{
+	return fresh_of(IBV_QPT_RC);
 }
 
 /* From RESET, which each state leads to. */
@@ -223,7 +253,7 @@ static void attempt(struct ibv_qp *qp, unsigned from, unsigned to, int mask, boo
 
 static void each_mask(struct ibv_qp *qp, unsigned from, unsigned to)
 {
-	const struct expected e = expected(from, to);
+	const struct expected e = expected(qp, from, to);
 
 	attempt(qp, from, to, e.required, e.allowed);
 	for (int bit = 1; bit < 1 << BITS; bit <<= 1) {
@@ -236,13 +266,13 @@ static void each_mask(struct ibv_qp *qp, unsigned from, unsigned to)
 	}
 }
 
-static void each_transition(void)
+static void each_transition(enum ibv_qp_type type)
 {
-	struct ibv_qp *qp = fresh();
+	struct ibv_qp *qp = fresh_of(type);
 
 	for (unsigned from = 0; from < STATES; from++) {
 		if (from == IBV_QPS_SQE && !iwarp)
-			continue; /* reliable connections do not get there */
+			continue; /* a failure leads there, and no call */
 		bring(qp, from);
 		for (unsigned to = 0; to < STATES; to++)
 			each_mask(qp, from, to);
@@ -353,6 +383,24 @@ static const struct {
 	{IBV_QPS_RTS, set_timeout},    {IBV_QPS_RTS, set_retry},     {IBV_QPS_RTS, set_rnr_retry},
 };
 
+/* The attributes that a program sets are those that it finds. */
+static void datagram_attributes(void)
+{
+	struct ibv_qp *qp = fresh_of(IBV_QPT_UD);
+	struct ibv_qp_attr attr = values(IBV_QPS_RTS, IBV_QPS_RTS);
+	struct ibv_qp_init_attr init;
+
+	bring(qp, IBV_QPS_RTS);
+	attr.qkey = 0x80000007;
+	VERB(ibv_modify_qp(qp, &attr, IBV_QP_QKEY) == 0);
+	memset(&attr, 0, sizeof(attr));
+	VERB(ibv_query_qp(qp, &attr, IBV_QP_QKEY, &init) == 0);
+	VERB(attr.qkey == 0x80000007 && attr.port_num == 1 && attr.pkey_index == 0);
+	VERB(init.qp_type == IBV_QPT_UD && init.cap.max_send_wr >= RIG_DEPTH);
+	VERB(ibv_destroy_qp(qp) == 0);
+	puts("a queue pair for datagrams has the attributes that were set");
+}
+
 static void each_value(void)
 {
 	struct ibv_qp *qp = fresh();
@@ -400,10 +448,11 @@ static void expect_flush(struct ibv_cq *cq, uint64_t wr_id)
 	VERB(wc.status == IBV_WC_WR_FLUSH_ERR && wc.wr_id == wr_id);
 }
 
-static void each_state_works(void)
+static void each_state_works(enum ibv_qp_type type)
 {
+	const bool sends = type != IBV_QPT_UD; /* these need a daemon that carries datagrams */
 	struct ibv_send_wr wr = {.wr_id = 9, .opcode = IBV_WR_SEND};
-	struct ibv_qp *qp = fresh();
+	struct ibv_qp *qp = fresh_of(type);
 
 	VERB(try_recv(qp, 1) == (iwarp ? 0 : EINVAL));
 	VERB(try_send(qp, &wr) == EINVAL);
@@ -417,8 +466,9 @@ static void each_state_works(void)
 	for (uint64_t id = iwarp ? 1 : 2; id <= 3; id++)
 		expect_flush(b.cq, id);
 	wr.send_flags = IBV_SEND_SIGNALED;
-	VERB(try_send(qp, &wr) == 0);
-	expect_flush(b.cq, 9);
+	VERB(try_send(qp, &wr) == (sends ? 0 : EOPNOTSUPP));
+	if (sends)
+		expect_flush(b.cq, 9);
 	VERB(try_recv(qp, 4) == 0);
 	expect_flush(b.cq, 4);
 	VERB(ibv_destroy_qp(qp) == 0);
@@ -511,10 +561,15 @@ int main(void)
 	side_open(&a, 0);
 	side_open(&b, 1);
 	iwarp = a.ctx->device->transport_type == IBV_TRANSPORT_IWARP;
-	each_transition();
+	each_transition(IBV_QPT_RC);
 	without_state();
 	each_value();
-	each_state_works();
+	each_state_works(IBV_QPT_RC);
+	if (!iwarp) {
+		each_transition(IBV_QPT_UD);
+		datagram_attributes();
+		each_state_works(IBV_QPT_UD);
+	}
 	reuse();
 	peer_leaves();
 	last_receive();

@@ -164,7 +164,7 @@ static void kinds(void)
 	struct ibv_qp_init_attr init = side_init(&b);
 	struct pair p = {.side = {&a, &b}};
 
-	init.qp_type = IBV_QPT_UD;
+	init.qp_type = IBV_QPT_RAW_PACKET;
 	VERB(!ibv_create_qp(b.pd, &init) && errno == EOPNOTSUPP);
 	for (int i = 0; i < 2; i++) {
 		init = side_init(p.side[i]);

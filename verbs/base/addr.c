@@ -105,3 +105,27 @@ void addr_gid(const struct sockaddr_storage *a, union ibv_gid *ret)
 	ret->raw[10] = ret->raw[11] = 0xff;
 	memcpy(ret->raw + 12, &a4->sin_addr, 4);
 }
+
+bool addr_gid_is_ipv4(const union ibv_gid *gid)
+{
+	static const uint8_t v4[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+	return memcmp(gid->raw, v4, sizeof(v4)) == 0;
+}
+
+void addr_of_gid(const union ibv_gid *gid, uint16_t port, struct sockaddr_storage *ret)
+{
+	struct sockaddr_in6 *a6 = (void *)ret;
+	struct sockaddr_in *a4 = (void *)ret;
+
+	memset(ret, 0, sizeof(*ret));
+	if (addr_gid_is_ipv4(gid)) {
+		a4->sin_family = AF_INET;
+		a4->sin_port = htons(port);
+		memcpy(&a4->sin_addr, gid->raw + 12, 4);
+	} else {
+		a6->sin6_family = AF_INET6;
+		a6->sin6_port = htons(port);
+		memcpy(&a6->sin6_addr, gid->raw, 16);
+	}
+}

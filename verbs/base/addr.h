@@ -43,4 +43,8 @@ bool addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *
 /* The GID of an address, as RoCE v2 has it: ::ffff:a.b.c.d, or the IPv6 address. */
 void addr_gid(const struct sockaddr_storage *a, union ibv_gid *ret);
 
+/* The address of a GID, and whether it is one of IPv4. */
+void addr_of_gid(const union ibv_gid *gid, uint16_t port, struct sockaddr_storage *ret);
+bool addr_gid_is_ipv4(const union ibv_gid *gid);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Queue pairs of ids, and the completion queues that are created with them. */
 #include <errno.h>
+#include <string.h>
 
 #include "verbs/base/addr.h"
 #include "verbs/base/error.h"
@@ -74,6 +75,12 @@ int rdma_create_qp(struct rdma_cm_id *ibv, struct ibv_pd *pd, struct ibv_qp_init
 
 	if (!id->host || ibv->qp || (pd && pd->context != ibv->verbs))
 		return cm_fail(EINVAL);
+	if (attr->qp_type == IBV_QPT_UD)
+		return cm_fail(
+			error_unsupported("rdma_create_qp",
+					  "ids are for connections: ibv_create_qp() makes a queue "
+					  "pair for datagrams (UD)",
+					  EINVAL));
 	if (!pd)
 		pd = ibv->pd;
 	if (pd && own_cqs(ibv, attr) == 0)
@@ -104,7 +111,7 @@ int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 						 "only the attributes PD and SEND_OPS_FLAGS are "
 						 "supported",
 						 EOPNOTSUPP));
-	if (attr->comp_mask & send_ops && wr_check_ops(attr->send_ops_flags))
+	if (attr->comp_mask & send_ops && wr_check_ops(attr->qp_type, attr->send_ops_flags))
 		return -1;
 	r = rdma_create_qp(id, pd, (struct ibv_qp_init_attr *)attr);
 	if (r == 0 && attr->comp_mask & send_ops && wr_enable(qp_of(id->qp))) {
@@ -128,12 +135,25 @@ static uint8_t within_device(uint8_t reads)
 	return reads < QP_READS ? reads : QP_READS;
 }
 
+/* Of the address that the id has; 0 if it has none. */
+static uint8_t own_index(const struct cm_id *id)
+{
+	const struct gid_table *t = &id->host->gids;
+	union ibv_gid own;
+	unsigned i = 0;
+
+	addr_gid(&id->src, &own);
+	while (i < t->n && memcmp(&t->gid[i], &own, sizeof(own)) != 0)
+		i++;
+	return (uint8_t)(i < t->n ? i : 0);
+}
+
 static void fill_path(struct cm_id *id, struct ibv_qp_attr *attr)
 {
 	attr->ah_attr = (struct ibv_ah_attr){
 		.is_global = 1,
 		.port_num = 1,
-		.grh = {.hop_limit = HOP_LIMIT},
+		.grh = {.hop_limit = HOP_LIMIT, .sgid_index = own_index(id)},
 	};
 	addr_gid(&id->dst, &attr->ah_attr.grh.dgid);
 	attr->path_mtu = IBV_MTU_4096;

@@ -182,24 +182,6 @@ static bool connects(const struct qp *qp)
 	return order < 0 || (order == 0 && qp->num < qp->attr.dest_qp_num);
 }
 
-static void addr_of(const union ibv_gid *gid, uint16_t port, struct sockaddr_storage *ret)
-{
-	static const uint8_t v4[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-	struct sockaddr_in6 *a6 = (void *)ret;
-	struct sockaddr_in *a4 = (void *)ret;
-
-	memset(ret, 0, sizeof(*ret));
-	if (memcmp(gid->raw, v4, sizeof(v4)) == 0) {
-		a4->sin_family = AF_INET;
-		a4->sin_port = htons(port);
-		memcpy(&a4->sin_addr, gid->raw + 12, 4);
-	} else {
-		a6->sin6_family = AF_INET6;
-		a6->sin6_port = htons(port);
-		memcpy(&a6->sin6_addr, gid->raw, 16);
-	}
-}
-
 /* From the address of the GID that the program chose; from any one if it is the first. */
 static int connect_qp(struct qp *qp)
 {
@@ -221,8 +203,8 @@ static int connect_qp(struct qp *qp)
 	};
 	int r;
 
-	addr_of(&own, 0, &from);
-	addr_of(&gid, (uint16_t)(qp->attr.dest_qp_num >> 8), &to);
+	addr_of_gid(&own, 0, &from);
+	addr_of_gid(&gid, (uint16_t)(qp->attr.dest_qp_num >> 8), &to);
 	r = ddp_connect(qp->own.id, (struct sockaddr *)&to, &param);
 	qp->joined = r == 0;
 	return r ? error_of_call("ibv_modify_qp", r) : 0;
@@ -260,7 +242,7 @@ static struct qp *wanted(const struct oob_port *p, const struct ddp_cm_event *ev
 	if (hello.magic != htonl(MAGIC) || ntohl(hello.to) >> 8 != p->port)
 		return NULL;
 	qp = p->place[ntohl(hello.to) % PLACES];
-	if (!qp || qp->request || qp->joined)
+	if (!qp || qp->request || qp->joined || qp_is_datagram(qp))
 		return NULL;
 	qp->request_from = ntohl(hello.from);
 	return qp;
@@ -272,7 +254,7 @@ static bool is_peer(const struct qp *qp)
 	union ibv_gid gid = peer_gid(qp);
 	struct sockaddr_storage named;
 
-	addr_of(&gid, 0, &named);
+	addr_of_gid(&gid, 0, &named);
 	return qp->request_from == qp->attr.dest_qp_num && addr_same(&named, &qp->request_addr);
 }
 
@@ -368,7 +350,7 @@ int oob_modify(struct qp *qp, enum ibv_qp_state state)
 		r = 0; /* rdma_cm does the rest */
 	else if (state == IBV_QPS_RESET)
 		r = become_idle(qp);
-	else if (state == IBV_QPS_RTR && qp->state == IBV_QPS_INIT)
+	else if (state == IBV_QPS_RTR && qp->state == IBV_QPS_INIT && !qp_is_datagram(qp))
 		r = become_ready(qp);
 	else if (state == IBV_QPS_SQD && qp_is_iwarp(qp))
 		ddp_disconnect(qp->end->id);

@@ -18,6 +18,7 @@ enum {
 	SPEED_25G = 32,
 	PHYS_LINK_UP = 5,
 	GIB = 1 << 30,
+	HANDLES = 1 << 16, /* of addresses: they take memory of the program alone */
 };
 
 /* ---- device ---- */
@@ -57,6 +58,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID |
 				    IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
 				    IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_PORT_ACTIVE_EVENT,
+		.max_ah = context->device->transport_type == IBV_TRANSPORT_IWARP ? 0 : HANDLES,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 15,
 		.phys_port_cnt = PORTS,

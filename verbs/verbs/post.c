@@ -115,9 +115,19 @@ static int set_send_imm(const struct qp *qp, const struct ibv_send_wr *wr, struc
 	return 2;
 }
 
+/* They need a daemon that carries them. Other work is of connections. */
+static int convert_datagram(const struct ibv_send_wr *wr)
+{
+	if (wr->opcode != IBV_WR_SEND && wr->opcode != IBV_WR_SEND_WITH_IMM)
+		return -EINVAL;
+	return -error_unsupported("ibv_post_send", POST_NO_DATAGRAMS, EOPNOTSUPP);
+}
+
 /* Converts one request to one or two. Returns their number, or a negative errno value. */
 static int convert_wr(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *ret)
 {
+	if (qp_is_datagram(qp))
+		return convert_datagram(wr);
 	*ret = (struct ddp_send_wr){
 		.wr_id = wr->wr_id,
 		.sg_list = (struct ddp_sge *)wr->sg_list,

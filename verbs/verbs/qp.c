@@ -27,13 +27,29 @@ enum { MIN_INLINE = 128 };
 
 /* ---- creating ---- */
 
-static int check_init_attr(const struct ibv_qp_init_attr *a)
+static int check_type(const struct ibv_context *context, enum ibv_qp_type type)
 {
-	if (a->qp_type != IBV_QPT_RC && a->qp_type != IBV_QPT_UC)
+	if (type == IBV_QPT_RC || type == IBV_QPT_UC)
+		return 0;
+	if (type != IBV_QPT_UD)
 		return error_probed("ibv_create_qp",
-				    "only connections (RC, UC) are supported, not datagrams "
-				    "(UD), XRC or raw packets",
+				    "only connections (RC, UC) and datagrams (UD) are supported, "
+				    "not XRC or raw packets",
 				    EOPNOTSUPP);
+	if (context->device->transport_type == IBV_TRANSPORT_IWARP)
+		return error_probed(
+			"ibv_create_qp",
+			"an iWARP device has no datagrams (UD): use ddpverbs without -i",
+			EOPNOTSUPP);
+	return 0;
+}
+
+static int check_init_attr(const struct ibv_context *context, const struct ibv_qp_init_attr *a)
+{
+	int r = check_type(context, a->qp_type);
+
+	if (r)
+		return r;
 	if (!a->send_cq || !a->recv_cq)
 		return EINVAL;
 	return 0;
@@ -96,6 +112,8 @@ static enum qp_states states_of(const struct qp *qp)
 {
 	if (qp_is_iwarp(qp))
 		return QP_STATES_IWARP;
+	if (qp_is_datagram(qp))
+		return QP_STATES_UD;
 	return qp->init.qp_type == IBV_QPT_UC ? QP_STATES_UC : QP_STATES_RC;
 }
 
@@ -198,7 +216,7 @@ static int create_on_own(struct qp *qp, struct ibv_pd *pd, struct ibv_qp_init_at
 struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct qp *qp;
-	int r = check_init_attr(attr);
+	int r = check_init_attr(pd->context, attr);
 
 	if (r) {
 		errno = r;
@@ -242,7 +260,8 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 				  EOPNOTSUPP);
 		return NULL;
 	}
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS && wr_check_ops(attr->send_ops_flags))
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
+	    wr_check_ops(attr->qp_type, attr->send_ops_flags))
 		return NULL;
 	ibv = ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
 	if (ibv && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS && wr_enable(qp_of(ibv))) {
@@ -339,6 +358,8 @@ static void end_session(struct qp *qp)
 
 void qp_session_ended(struct qp *qp, bool failed)
 {
+	if (qp_is_datagram(qp))
+		return; /* its session was for its number */
 	if (qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD)
 		failed = true;
 	if (!failed && !qp_is_iwarp(qp)) {
@@ -489,6 +510,8 @@ static void keep_attr(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, in
 {
 	if (mask & IBV_QP_DEST_QPN)
 		to->dest_qp_num = from->dest_qp_num;
+	if (mask & IBV_QP_QKEY)
+		to->qkey = from->qkey;
 	if (mask & IBV_QP_AV)
 		to->ah_attr = from->ah_attr;
 	if (mask & IBV_QP_PATH_MTU)

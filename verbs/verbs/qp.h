@@ -115,6 +115,12 @@ static inline bool qp_is_iwarp(const struct qp *qp)
 	return qp->ibv.context->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
+/* A session that an id of rdma_cm has by its number does not change it. */
+static inline bool qp_is_datagram(const struct qp *qp)
+{
+	return qp->init.qp_type == IBV_QPT_UD;
+}
+
 /* True if its state takes the work. Threads that post take no lock. */
 static inline bool qp_takes(const struct qp *qp, unsigned what)
 {

@@ -22,11 +22,16 @@ enum {
 	MAY_RTS_UC =
 		IBV_QP_CUR_STATE | IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PATH_MIG_STATE,
 	MAY_RTS_RC = MAY_RTS_UC | IBV_QP_MIN_RNR_TIMER,
+	/* Datagrams: a queue pair has no path, and no peer. */
+	TO_INIT_UD = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+	MAY_RTR_UD = IBV_QP_PKEY_INDEX | IBV_QP_QKEY,
+	MAY_RTS_UD = IBV_QP_CUR_STATE | IBV_QP_QKEY,
 	MAY_SQD_UC = IBV_QP_AV | IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX |
 		     IBV_QP_PATH_MIG_STATE,
 	MAY_SQD_RC = MAY_SQD_UC | IBV_QP_PORT | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 		     IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC |
 		     IBV_QP_MIN_RNR_TIMER,
+	MAY_SQD = IBV_QP_EN_SQD_ASYNC_NOTIFY,
 	/* All that iWARP has a use for, or that programs for InfiniBand set. */
 	MAY_IWARP = (IBV_QP_DEST_QPN << 1) - 1,
 };
@@ -35,18 +40,21 @@ static const struct {
 	unsigned from, to; /* sets of states */
 	int required[QP_STATES_IWARP], optional[QP_STATES_IWARP];
 } transitions[] = {
-	{BIT(RESET), BIT(RESET), {0, 0}, {0, 0}},
-	{BIT(RESET), BIT(INIT), {TO_INIT, TO_INIT}, {0, 0}},
-	{BIT(INIT), BIT(INIT), {0, 0}, {TO_INIT, TO_INIT}},
-	{BIT(INIT), BIT(RTR), {TO_RTR_RC, TO_RTR_UC}, {MAY_RTR, MAY_RTR}},
-	{BIT(RTR), BIT(RTS), {TO_RTS_RC, TO_RTS_UC}, {MAY_RTS_RC, MAY_RTS_UC}},
-	{BIT(RTS) | BIT(SQD), BIT(RTS), {0, 0}, {MAY_RTS_RC, MAY_RTS_UC}},
-	{BIT(RTS), BIT(SQD), {0, 0}, {IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY}},
-	{BIT(SQD), BIT(SQD), {0, 0}, {MAY_SQD_RC, MAY_SQD_UC}},
+	{BIT(RESET), BIT(RESET), {0}, {0}},
+	{BIT(RESET), BIT(INIT), {TO_INIT, TO_INIT, TO_INIT_UD}, {0}},
+	{BIT(INIT), BIT(INIT), {0}, {TO_INIT, TO_INIT, TO_INIT_UD}},
+	{BIT(INIT), BIT(RTR), {TO_RTR_RC, TO_RTR_UC, 0}, {MAY_RTR, MAY_RTR, MAY_RTR_UD}},
+	{BIT(RTR),
+	 BIT(RTS),
+	 {TO_RTS_RC, TO_RTS_UC, IBV_QP_SQ_PSN},
+	 {MAY_RTS_RC, MAY_RTS_UC, MAY_RTS_UD}},
+	{BIT(RTS) | BIT(SQD), BIT(RTS), {0}, {MAY_RTS_RC, MAY_RTS_UC, MAY_RTS_UD}},
+	{BIT(RTS), BIT(SQD), {0}, {MAY_SQD, MAY_SQD, MAY_SQD}},
+	{BIT(SQD), BIT(SQD), {0}, {MAY_SQD_RC, MAY_SQD_UC, MAY_RTR_UD}},
 	{BIT(INIT) | BIT(RTR) | BIT(RTS) | BIT(SQD) | BIT(SQE) | BIT(ERR),
 	 BIT(RESET) | BIT(ERR),
-	 {0, 0},
-	 {0, 0}},
+	 {0},
+	 {0}},
 };
 
 /* iWARP has the states idle, which are RESET, INIT and RTR here, and RTS, closing (SQD), terminate

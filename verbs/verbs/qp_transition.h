@@ -12,6 +12,7 @@
 enum qp_states {
 	QP_STATES_RC,
 	QP_STATES_UC,
+	QP_STATES_UD,
 	QP_STATES_IWARP,
 };
 

@@ -5,32 +5,7 @@
 
 #include "verbs/base/error.h"
 
-/* ---- datagrams ---- */
-
-#define NO_DATAGRAMS "datagram queue pairs, and so address handles, are not supported"
-
-struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
-{
-	(void)pd, (void)attr;
-	error_probed("ibv_create_ah", NO_DATAGRAMS, EOPNOTSUPP);
-	return NULL;
-}
-
-struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
-				     uint8_t port)
-{
-	(void)pd, (void)wc, (void)grh, (void)port;
-	error_unsupported("ibv_create_ah_from_wc", NO_DATAGRAMS, EOPNOTSUPP);
-	return NULL;
-}
-
-int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc,
-			struct ibv_grh *grh, struct ibv_ah_attr *attr)
-{
-	(void)context, (void)port, (void)wc, (void)grh, (void)attr;
-	error_unsupported("ibv_init_ah_from_wc", NO_DATAGRAMS, EOPNOTSUPP);
-	return -1;
-}
+/* ---- the network ---- */
 
 int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr,
 				uint8_t eth_mac[ETHERNET_LL_SIZE], uint16_t *vid)
@@ -39,12 +14,6 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr 
 	return error_unsupported("ibv_resolve_eth_l2_from_gid",
 				 "link-layer addresses are not available: the daemon routes",
 				 EOPNOTSUPP);
-}
-
-int ibv_destroy_ah(struct ibv_ah *ah)
-{
-	(void)ah;
-	return EINVAL;
 }
 
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)

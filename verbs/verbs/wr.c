@@ -103,9 +103,19 @@ static void wr_send(struct ibv_qp_ex *ex)
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 {
 	begin_wr(ex, IBV_WR_SEND_WITH_IMM)->imm_data = imm;
-	if (!qp_knows(&of(ex)->send_imm))
+	if (!qp_is_datagram(of(ex)) && !qp_knows(&of(ex)->send_imm))
 		note_failure(ex,
 			     error_unsupported("ibv_wr_send_imm", POST_NO_SEND_IMM, EOPNOTSUPP));
+}
+
+/* Where a datagram goes to. */
+static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
+{
+	struct ibv_send_wr *wr = current(ex);
+
+	wr->wr.ud.ah = ah;
+	wr->wr.ud.remote_qpn = qpn;
+	wr->wr.ud.remote_qkey = qkey;
 }
 
 static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
@@ -221,8 +231,9 @@ static void wr_abort(struct ibv_qp_ex *ex)
 	pthread_mutex_unlock(&ex->qp_base.mutex);
 }
 
-int wr_check_ops(uint64_t ops)
+int wr_check_ops(enum ibv_qp_type type, uint64_t ops)
 {
+	const uint64_t of_datagrams = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
 	const uint64_t offered = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
 				 IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
 				 IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
@@ -233,6 +244,9 @@ int wr_check_ops(uint64_t ops)
 		return error_probed("ibv_create_qp_ex",
 				    "Atomic Writes and large sends (TSO) are not supported",
 				    EOPNOTSUPP);
+	if (type == IBV_QPT_UD && ops & ~of_datagrams)
+		return error_probed("ibv_create_qp_ex",
+				    "a queue pair for datagrams (UD) has Sends alone", EOPNOTSUPP);
 	return 0;
 }
 
@@ -258,6 +272,7 @@ int wr_enable(struct qp *qp)
 	ex->wr_set_inline_data_list = wr_set_inline_data_list;
 	ex->wr_set_sge = wr_set_sge;
 	ex->wr_set_sge_list = wr_set_sge_list;
+	ex->wr_set_ud_addr = wr_set_ud_addr;
 	ex->wr_start = wr_start;
 	ex->wr_complete = wr_complete;
 	ex->wr_abort = wr_abort;

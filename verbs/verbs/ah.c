@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/verbs/ah.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/base/addr.h"
+#include "verbs/base/error.h"
+#include "verbs/verbs/context.h"
+
+enum { PORT = 1 };
+
+/* ---- destinations ---- */
+
+static bool is_multicast(const union ibv_gid *gid)
+{
+	if (addr_gid_is_ipv4(gid))
+		return gid->raw[12] >= 224;
+	return gid->raw[0] == 0xff;
+}
+
+static bool is_unspecified(const union ibv_gid *gid)
+{
+	static const uint8_t zeros[4];
+
+	return memcmp(gid->raw + 12, zeros, sizeof(zeros)) == 0 &&
+	       (addr_gid_is_ipv4(gid) || (gid->global.subnet_prefix == 0 && !gid->raw[10]));
+}
+
+static int bad_handle(const char *why)
+{
+	return error_unsupported("ibv_create_ah", why, EINVAL);
+}
+
+/* 0 or a positive errno value. */
+static int check_attr(const struct gid_table *t, const struct ibv_ah_attr *a)
+{
+	const union ibv_gid *to = &a->grh.dgid;
+
+	if (a->port_num != PORT)
+		return bad_handle("port_num is not 1, and the device has one port");
+	if (!a->is_global)
+		return bad_handle("is_global is 0: an address is a GID, and there are no LIDs");
+	if (a->grh.sgid_index >= t->n)
+		return bad_handle("sgid_index is not in the table of GIDs");
+	if (is_multicast(to))
+		return error_unsupported("ibv_create_ah", "multicast is not supported", EOPNOTSUPP);
+	if (is_unspecified(to))
+		return bad_handle("dgid is no address of a host");
+	if (addr_gid_is_ipv4(to) != addr_gid_is_ipv4(&t->gid[a->grh.sgid_index]))
+		return bad_handle("dgid is of another address family than the GID of sgid_index");
+	return 0;
+}
+
+/* ---- handles ---- */
+
+static int check_device(const struct ibv_context *context)
+{
+	if (context->device->transport_type != IBV_TRANSPORT_IWARP)
+		return 0;
+	return error_probed("ibv_create_ah",
+			    "an iWARP device has no datagrams, and so no address handles: use "
+			    "ddpverbs without -i",
+			    EOPNOTSUPP);
+}
+
+struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	struct ah *ah;
+
+	if (check_device(pd->context) || check_attr(&context_of(pd->context)->host->gids, attr))
+		return NULL;
+	ah = calloc(1, sizeof(*ah));
+	if (!ah)
+		return NULL;
+	ah->ibv.context = pd->context;
+	ah->ibv.pd = pd;
+	ah->to = attr->grh.dgid;
+	return &ah->ibv;
+}
+
+int ibv_destroy_ah(struct ibv_ah *ibv)
+{
+	free((struct ah *)ibv);
+	return 0;
+}
+
+/* ---- answers ---- */
+
+/* The index of an own GID, or -1 with errno. */
+static int find_index(struct ibv_context *context, const union ibv_gid *gid)
+{
+	const struct gid_table *t = &context_of(context)->host->gids;
+
+	for (unsigned i = 0; i < t->n; i++)
+		if (memcmp(&t->gid[i], gid, sizeof(*gid)) == 0)
+			return (int)i;
+	errno = ENOENT;
+	return -1;
+}
+
+/* The header has the form of IPv6 for IPv4 addresses, too. */
+static int answer_to(struct ibv_context *context, const struct ibv_grh *grh,
+		     struct ibv_ah_attr *attr)
+{
+	const uint32_t flow = be32toh(grh->version_tclass_flow);
+	int index = find_index(context, &grh->dgid);
+
+	if (index < 0)
+		return -1;
+	attr->is_global = 1;
+	attr->grh.dgid = grh->sgid;
+	attr->grh.sgid_index = (uint8_t)index;
+	attr->grh.hop_limit = 0xff;
+	attr->grh.traffic_class = (uint8_t)(flow >> 20);
+	attr->grh.flow_label = flow & 0xfffff;
+	return 0;
+}
+
+int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc,
+			struct ibv_grh *grh, struct ibv_ah_attr *attr)
+{
+	*attr = (struct ibv_ah_attr){
+		.dlid = wc->slid,
+		.sl = wc->sl,
+		.src_path_bits = wc->dlid_path_bits,
+		.port_num = port,
+	};
+	return wc->wc_flags & IBV_WC_GRH ? answer_to(context, grh, attr) : 0;
+}
+
+struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
+				     uint8_t port)
+{
+	struct ibv_ah_attr attr;
+
+	return ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr) ? NULL
+								      : ibv_create_ah(pd, &attr);
+}
