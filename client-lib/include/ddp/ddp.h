@@ -827,11 +827,12 @@ int ddp_set_qp_access(struct ddp_qp *qp, unsigned remote_access);
 
 enum { DDP_RNR_NO_END = 7 };
 
-/* Sets how long messages of this DDP_QP_RNR QP wait when its peer is not ready to receive: each time
- * of the timer of the peer's QP takes one of `retry` retries, 0 to 6. The time after the last ends
- * the session: retry + 1 in all. The message completes with DDP_WC_RNR_RETRY_EXC_ERR.
- * DDP_RNR_NO_END, the default: they wait as long as the session lasts. timer_ms, 1 to 60000 ms, at first 1: the timer for the peer. Holds for messages that begin to
- * wait later. -EINVAL: retry, timer_ms, or a QP without DDP_QP_RNR. */
+/* Sets how long messages of this DDP_QP_RNR QP wait when its peer is not ready to receive: each
+ * time of the timer of the peer's QP takes one of `retry` retries, 0 to 6. The time after the last
+ * ends the session: retry + 1 in all. The message completes with DDP_WC_RNR_RETRY_EXC_ERR.
+ * DDP_RNR_NO_END, the default: they wait as long as the session lasts. timer_ms, 1 to 60000 ms, at
+ * first 1: the timer for the peer. Holds for messages that begin to wait later. -EINVAL: retry,
+ * timer_ms, or a QP without DDP_QP_RNR. */
 int ddp_set_qp_rnr(struct ddp_qp *qp, unsigned retry, unsigned timer_ms);
 
 /* Returns the number of the QP, as in struct ddp_wc and in the output of ddpctl. */
