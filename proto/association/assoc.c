@@ -58,6 +58,7 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	list_init(&a->not_ready);
 	list_init(&a->awaiting);
 	list_init(&a->quarantine);
+	list_init(&a->unused);
 	list_init(&a->event_streams);
 	return a;
 }
@@ -197,6 +198,9 @@ static void enlist(struct assoc *a, struct assoc_stream *s)
 		break;
 	case SESSION_QUARANTINE:
 		list_add_tail(&a->quarantine, &s->timer);
+		break;
+	case SESSION_IDLE:
+		list_add_tail(&a->unused, &s->timer);
 		break;
 	default:
 		break;
@@ -445,6 +449,7 @@ void assoc_lost(struct assoc *a)
 
 	a->lost = true;
 	a->out.stream = NULL;
+	assoc_refusals_drop(a);
 	for (uint32_t i = 0; i < a->touched; i++) {
 		struct assoc_stream *s = assoc_stream_used(a, i);
 

@@ -190,7 +190,8 @@ struct assoc_event {
 					 valid until the next assoc_ call. NULL if there is none */
 };
 
-/* Takes the oldest event. False if there is none. */
+/* Takes the oldest event. False if there is none: then the memory of streams without a session goes
+ * back, between messages, not in the middle of one. */
 bool assoc_event(struct assoc *a, struct assoc_event *ret);
 
 /* ---- down ---- */

@@ -107,7 +107,7 @@ void assoc_credit_sent(const struct assoc_stream *s, uint32_t len)
 /* The endpoint of a session that has credits now, or NULL. */
 static struct rdmap *credit_ep(const struct assoc_stream *s)
 {
-	bool open = s->session.state == SESSION_OPEN || s->session.state == SESSION_ENDING;
+	bool open = s && (s->session.state == SESSION_OPEN || s->session.state == SESSION_ENDING);
 
 	return open && s->credits == ASSOC_CREDITS_AGREED ? s->ep : NULL;
 }

@@ -95,8 +95,10 @@ bool assoc_event(struct assoc *a, struct assoc_event *ret)
 
 	blocks_put(a->cfg.pool, a->event_priv);
 	a->event_priv = NULL;
-	if (list_empty(&a->event_streams))
+	if (list_empty(&a->event_streams)) {
+		assoc_streams_trim(a);
 		return false;
+	}
 	s = list_entry(a->event_streams.next, struct assoc_stream, event_link);
 	*ret = (struct assoc_event){.type = next_type(s), .sid = s->session.sid};
 	assoc_cancel_events(s, 1U << ret->type);

@@ -7,6 +7,7 @@
  *   assoc_stream.c  the memory of streams
  *   assoc_sched.c   which streams may send
  *   assoc_share.c   whose streams they are
+ *   assoc_refusal.c Initiates that find no memory for their stream
  *   assoc_tx.c      the next message to send
  *   assoc_rx.c      arriving messages
  *   assoc_hold.c    messages that wait for a receive
@@ -41,7 +42,7 @@ struct assoc_share {
 	uint32_t endpoints;       /* bound to its streams */
 };
 
-/* One stream pair. All zero until it is first used. The members that each message touches are in
+/* One stream pair. All zero while it is not used. The members that each message touches are in
  * one line of the processor's cache. */
 struct assoc_stream {
 	_Alignas(64) struct session session;
@@ -68,8 +69,8 @@ struct assoc_stream {
 
 	struct assoc_share *share;
 	struct list park;  /* in assoc.waiting or .later */
-	struct list timer; /* in assoc.deciding, .grace, .sending_last, .closing or .quarantine, as
-			      the state is */
+	struct list timer; /* in assoc.deciding, .grace, .sending_last, .closing, .quarantine or
+			      .unused, as the state is */
 	struct list await; /* in assoc.awaiting */
 	struct list event_link; /* in assoc.event_streams while events is not 0 */
 	uint64_t deadline;
@@ -104,6 +105,7 @@ struct assoc_arrival {
 	enum {
 		ASSOC_IGNORE,       /* belongs to no session */
 		ASSOC_CREDIT_TAKEN, /* a credit, which needs no more */
+		ASSOC_REFUSED,      /* no memory for the stream of this Initiate */
 		ASSOC_VIOLATION,    /* violates the sequences of RFC 5043 6 */
 		ASSOC_EARLY,        /* before the Accept */
 		ASSOC_AHEAD,        /* out of order */
@@ -125,7 +127,9 @@ struct assoc_departure {
 		ASSOC_CREDIT, /* with this position */
 		ASSOC_SEGMENT,
 		ASSOC_END,
+		ASSOC_REFUSAL,
 	} what;
+	uint16_t sid; /* of the refusal */
 	uint32_t len; /* of the message, with its DDP-SSN */
 	uint64_t pos;
 };
@@ -133,7 +137,8 @@ struct assoc_departure {
 struct assoc {
 	struct assoc_cfg cfg;
 	struct assoc_stream *
-		*piece;      /* by assoc_piece_of(), NULL until one of its streams is used */
+		*piece; /* by assoc_piece_of(), NULL while none of its streams is used */
+	struct assoc_refusals *refusals;
 	uint32_t touched;    /* ids from this one on were never used */
 	uint8_t *event_priv; /* block with the private data of the last event, or NULL */
 	struct ssn_store store;
@@ -173,6 +178,7 @@ struct assoc {
 	struct list not_ready; /* rdmap.rnr.wait, by deadline: the peer has no receive */
 	struct list awaiting;  /* streams whose requests await an acknowledgment */
 	struct list quarantine;
+	struct list unused;        /* streams in SESSION_IDLE */
 	struct list event_streams; /* streams with events to report, oldest first */
 
 	struct assoc_arrival in;
@@ -197,7 +203,7 @@ static inline struct assoc_stream *assoc_stream_at(const struct assoc *a, uint32
 	return &a->piece[assoc_piece_of(sid)][sid / 2 % ASSOC_PIECE];
 }
 
-/* The stream, or NULL if it was never used. sid is less than cfg.streams. */
+/* The stream, or NULL while it is not used. sid is less than cfg.streams. */
 static inline struct assoc_stream *assoc_stream_used(const struct assoc *a, uint32_t sid)
 {
 	struct assoc_stream *piece = a->piece[assoc_piece_of(sid)];
@@ -217,6 +223,13 @@ void assoc_streams_init(struct assoc *a, void *mem);
 
 /* It ends, and gives all blocks back. */
 void assoc_streams_clear(struct assoc *a);
+
+/* Memory of a stream, all zero, begins as that of this stream. */
+void assoc_stream_init(struct assoc *a, struct assoc_stream *s, uint16_t sid);
+
+/* Gives the memory of streams back that have neither a session nor anything to report. No stream is
+ * in use by the caller. */
+void assoc_streams_trim(struct assoc *a);
 
 /* The stream, initialized at its first use. NULL: the pool has no memory for it. */
 struct assoc_stream *assoc_stream_make(struct assoc *a, uint16_t sid);
@@ -365,7 +378,7 @@ bool assoc_credit_may_send(const struct assoc_stream *s, uint32_t len);
 void assoc_credit_sent(const struct assoc_stream *s, uint32_t len);
 
 /* Takes a credit that arrived. False: the message is not a credit, or there was no session with
- * credits. */
+ * credits. s: NULL if the stream is not used. */
 bool assoc_credit_rx(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m);
 
 /* A segment was delivered in order. */
@@ -388,6 +401,27 @@ struct assoc_stream *assoc_rnr_give_up(struct assoc *a);
 
 /* The next such deadline, or UINT64_MAX. */
 uint64_t assoc_rnr_expiry(const struct assoc *a);
+
+/* ---- assoc_refusal.c ---- */
+
+/* Bytes of memory, zeroed, for assoc.refusals. */
+size_t assoc_refusals_size(const struct assoc_cfg *cfg);
+
+/* Refuses an Initiate on a stream without memory. False: it is no such message, or the peer may not
+ * begin a session on this stream. */
+bool assoc_refusal_add(struct assoc *a, const struct assoc_msg *m);
+
+/* True if it is the turn of the refusals, and not a stream. */
+bool assoc_refusal_is(const struct assoc *a, const struct assoc_stream *s);
+
+/* The next stream to be refused; false: there is none. */
+bool assoc_refusal_next(const struct assoc *a, uint16_t *ret_sid);
+
+/* The transport accepted it. */
+void assoc_refusal_sent(struct assoc *a, uint16_t sid);
+
+/* No message is sent any more. */
+void assoc_refusals_drop(struct assoc *a);
 
 /* ---- assoc_rx.c ---- */
 

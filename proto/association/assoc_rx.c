@@ -350,10 +350,12 @@ int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *r
 	ret->ndst = 0;
 	a->in.stream = s;
 	a->in.verdict = ASSOC_IGNORE;
-	if (s) {
-		a->in.verdict = msg->ppid == WIRE_PPID_CREDIT && assoc_credit_rx(a, s, msg)
-					? ASSOC_CREDIT_TAKEN
-					: classify(a, s, msg, ret);
+	if (msg->ppid == WIRE_PPID_CREDIT && assoc_credit_rx(a, s, msg)) {
+		a->in.verdict = ASSOC_CREDIT_TAKEN;
+	} else if (!s && !a->lost && assoc_refusal_add(a, msg)) {
+		a->in.verdict = ASSOC_REFUSED;
+	} else if (s) {
+		a->in.verdict = classify(a, s, msg, ret);
 		if (a->in.verdict == ASSOC_DELIVER && a->in.chunk.func)
 			keep_private(a, s, msg);
 	}
@@ -569,6 +571,9 @@ void assoc_rx_placed(struct assoc *a)
 	case ASSOC_VIOLATION:
 		feed_session(a, s, SESSION_RX_VIOLATION);
 		break;
+	case ASSOC_REFUSED:
+		a->count.rx_dropped++;
+		break;
 	case ASSOC_EARLY:
 	case ASSOC_AHEAD:
 	case ASSOC_KEPT:
@@ -588,4 +593,5 @@ void assoc_rx_placed(struct assoc *a)
 		deliver_ahead(a, s);
 		break;
 	}
+	a->in.stream = NULL;
 }

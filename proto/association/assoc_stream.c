@@ -2,11 +2,13 @@
 /*
  * The memory of streams. Most streams of an association are never used. The first ones of both
  * sides are beside the association; the others get blocks of the pool when they are used, one for
- * some streams and one for the private data of each. The pool may have none left.
+ * some streams and one for the private data of each. The pool may have none left. Blocks go back
+ * when their streams are free again, so that an association costs what its sessions cost now.
  */
 #include <string.h>
 
 #include "proto/association/assoc_impl.h"
+#include "util/checked.h"
 
 enum {
 	OWN = 2, /* pieces beside the association: ours and the peer's first streams */
@@ -20,10 +22,20 @@ static uint32_t pieces(const struct assoc_cfg *cfg)
 	return (cfg->streams + 2U * ASSOC_PIECE - 1) / (2 * ASSOC_PIECE) * 2;
 }
 
+static size_t own_pieces_size(void)
+{
+	return OWN * ASSOC_PIECE * sizeof(struct assoc_stream);
+}
+
+static size_t pieces_size(const struct assoc_cfg *cfg)
+{
+	return checked_round_up(pieces(cfg) * sizeof(struct assoc_stream *),
+				_Alignof(struct assoc_stream));
+}
+
 size_t assoc_streams_size(const struct assoc_cfg *cfg)
 {
-	return OWN * ASSOC_PIECE * sizeof(struct assoc_stream) +
-	       pieces(cfg) * sizeof(struct assoc_stream *);
+	return own_pieces_size() + pieces_size(cfg) + assoc_refusals_size(cfg);
 }
 
 uint32_t assoc_streams_blocks(void)
@@ -34,13 +46,15 @@ uint32_t assoc_streams_blocks(void)
 void assoc_streams_init(struct assoc *a, void *mem)
 {
 	struct assoc_stream *own = mem;
+	uint8_t *table = (uint8_t *)mem + own_pieces_size();
 
-	a->piece = (struct assoc_stream **)(void *)(own + OWN * ASSOC_PIECE);
+	a->piece = (struct assoc_stream **)(void *)table;
+	a->refusals = (struct assoc_refusals *)(void *)(table + pieces_size(&a->cfg));
 	for (unsigned i = 0; i < OWN; i++)
 		a->piece[i] = own + i * ASSOC_PIECE;
 }
 
-static void init_stream(struct assoc *a, struct assoc_stream *s, uint16_t sid)
+void assoc_stream_init(struct assoc *a, struct assoc_stream *s, uint16_t sid)
 {
 	s->session.sid = sid;
 	s->session.trace = &a->trace;
@@ -52,6 +66,12 @@ static void init_stream(struct assoc *a, struct assoc_stream *s, uint16_t sid)
 	list_init(&s->resume);
 	list_init(&s->await);
 	list_init(&s->event_link);
+}
+
+static void begin_use(struct assoc *a, struct assoc_stream *s, uint16_t sid)
+{
+	assoc_stream_init(a, s, sid);
+	list_add_tail(&a->unused, &s->timer);
 	if (a->touched <= sid)
 		a->touched = sid + 1U;
 }
@@ -68,7 +88,7 @@ struct assoc_stream *assoc_stream_make(struct assoc *a, uint16_t sid)
 	}
 	s = assoc_stream_at(a, sid);
 	if (!s->session.trace)
-		init_stream(a, s, sid);
+		begin_use(a, s, sid);
 	return s;
 }
 
@@ -97,6 +117,31 @@ static void free_piece(struct assoc *a, uint32_t i)
 	blocks_put(a->cfg.pool, a->piece[i]);
 	blocks_unreserve(a->cfg.pool, BLOCKS);
 	a->piece[i] = NULL;
+}
+
+static void free_stream(struct assoc *a, struct assoc_stream *s)
+{
+	uint32_t i = assoc_piece_of(s->session.sid);
+	bool used = false;
+
+	list_del(&s->timer);
+	list_del(&s->await);
+	clear_stream(a, s);
+	memset(s, 0, sizeof(*s));
+	for (unsigned k = 0; k < ASSOC_PIECE; k++)
+		used |= a->piece[i][k].session.trace != NULL;
+	if (i >= OWN && !used)
+		free_piece(a, i);
+}
+
+void assoc_streams_trim(struct assoc *a)
+{
+	list_foreach_safe (it, &a->unused) {
+		struct assoc_stream *s = list_entry(it, struct assoc_stream, timer);
+
+		if (s->events == 0 && s != a->in.stream && s != a->out.stream)
+			free_stream(a, s);
+	}
 }
 
 void assoc_streams_clear(struct assoc *a)

@@ -112,6 +112,17 @@ static bool stop_if_spent(struct assoc *a, struct assoc_stream *s, enum next r)
 	return true;
 }
 
+/* RFC 5043 6.4: a Terminate is the only message on the stream. */
+static enum next next_refusal(struct assoc *a, struct assoc_stream *s, struct assoc_seg *ret)
+{
+	if (!assoc_refusal_next(a, &a->out.sid))
+		return NOTHING;
+	a->out.what = ASSOC_REFUSAL;
+	ret->sid = a->out.sid;
+	make_control(a, s, WIRE_TERMINATE, ret);
+	return SEGMENT;
+}
+
 /* The next message of a stream: first control message, segments, Terminate. */
 static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
 			      struct assoc_seg *ret)
@@ -121,6 +132,8 @@ static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t 
 	a->out = (struct assoc_departure){.stream = s};
 	ret->sid = s->session.sid;
 	be_put16(ret->head, s->tx_ssn);
+	if (assoc_refusal_is(a, s))
+		return next_refusal(a, s, ret);
 	if (s->first) {
 		a->out.what = ASSOC_FIRST;
 		make_control(a, s, s->first, ret);
@@ -211,6 +224,13 @@ static void credit_taken(struct assoc *a, struct assoc_stream *s)
 		credit_rx_reported(&s->ep->credit_rx, a->out.pos);
 }
 
+static void refusal_taken(struct assoc *a)
+{
+	a->count.tx_control++;
+	a->count.tx_terminates++;
+	assoc_refusal_sent(a, a->out.sid);
+}
+
 bool assoc_tx_accepted(struct assoc *a)
 {
 	struct assoc_stream *s = a->out.stream;
@@ -223,6 +243,10 @@ bool assoc_tx_accepted(struct assoc *a)
 	over = assoc_charge(a, s, a->out.len);
 	if (a->out.what == ASSOC_CREDIT) {
 		credit_taken(a, s);
+		return over;
+	}
+	if (a->out.what == ASSOC_REFUSAL) {
+		refusal_taken(a);
 		return over;
 	}
 	s->unacked = assoc_unacked(a, s) + 1;
@@ -245,6 +269,7 @@ bool assoc_tx_accepted(struct assoc *a)
 			segment_taken(a, s);
 		break;
 	case ASSOC_CREDIT:
+	case ASSOC_REFUSAL:
 		break;
 	case ASSOC_END:
 		a->count.tx_control++;

@@ -263,6 +263,7 @@ Test(assoc, without_memory_for_more_streams_the_first_ones_work)
 	initiate(&a, 5);
 	cr_expect_eq(assoc_pending(a.assoc), 2);
 	cr_expect_eq(assoc_counters(a.assoc)->rx_dropped, 1);
+	cr_expect_eq(assoc_counters(a.assoc)->rx_violations, 0);
 	cr_assert_eq(pair_plain_connect(a.assoc, qa->ep, NULL, 0, &sid), ASSOC_E_OK);
 	cr_expect_eq(sid, 0);
 	cr_assert_eq(pair_plain_connect(a.assoc, second->ep, NULL, 0, &sid), ASSOC_E_OK);
@@ -271,6 +272,43 @@ Test(assoc, without_memory_for_more_streams_the_first_ones_work)
 	cr_expect_not(assoc_full(a.assoc));
 	initiate(&a, 5);
 	cr_expect_eq(assoc_pending(a.assoc), 3);
+}
+
+/* RFC 5043 6.4: a refusal that the ULP did not decide is a Terminate. */
+Test(assoc, without_memory_for_its_stream_an_initiate_is_refused)
+{
+	const uint16_t streams = pair_cfg(true).streams;
+
+	take_pool(&a);
+	for (uint16_t sid = 1; sid < streams; sid += 2)
+		initiate(&a, sid);
+	cr_expect_eq(assoc_pending(a.assoc), 2);
+	cr_expect_not(assoc_idle(a.assoc));
+	for (uint16_t sid = 5; sid < streams; sid += 2)
+		expect_control(&a, sid, 0, WIRE_TERMINATE);
+	expect_nothing_sent(&a);
+	initiate(&a, 5);
+	expect_control(&a, 5, 0, WIRE_TERMINATE);
+	cr_expect_eq(assoc_counters(a.assoc)->rx_violations, 0);
+}
+
+/* 6.6: on our own streams an Initiate of ours could arrive before the Terminate. */
+Test(assoc, without_memory_other_messages_are_not_answered)
+{
+	struct pair_msg m = pair_control(5, 0, WIRE_TERMINATE, NULL, 0);
+
+	take_pool(&a);
+	initiate(&a, 4);
+	initiate(&a, pair_cfg(true).streams | 1);
+	pair_push(&a, &m);
+	m = pair_control(7, 1, WIRE_INITIATE, NULL, 0);
+	pair_push(&a, &m);
+	expect_nothing_sent(&a);
+	cr_expect_eq(assoc_counters(a.assoc)->rx_violations, 4);
+	initiate(&a, 5);
+	assoc_lost(a.assoc);
+	expect_nothing_sent(&a);
+	cr_expect(assoc_idle(a.assoc));
 }
 
 Test(assoc, all_blocks_go_back)
@@ -282,5 +320,64 @@ Test(assoc, all_blocks_go_back)
 	cr_expect_gt(a.pool->blocks.reserved, reserved);
 	assoc_clear(a.assoc);
 	cr_expect_eq(a.pool->blocks.used, used);
+	cr_expect_eq(a.pool->blocks.reserved, reserved);
+}
+
+static void refuse_all(struct pair_node *n, uint16_t streams)
+{
+	struct assoc_event ev;
+	struct pair_msg m;
+
+	while (pair_event(n, &ev))
+		assoc_refuse(n->assoc, ev.sid);
+	while (pair_pull(n, &m))
+		;
+	cr_expect_eq(assoc_sessions(n->assoc), 0, "of %u streams", streams);
+}
+
+/* A peer that once used all streams costs no more than one that used none. */
+Test(assoc, blocks_of_streams_go_back_when_their_sessions_are_over)
+{
+	uint64_t used = a.pool->blocks.used, reserved = a.pool->blocks.reserved;
+	uint16_t streams = pair_cfg(true).streams;
+
+	for (unsigned round = 0; round < 3; round++) {
+		for (uint16_t sid = 1; sid < streams; sid += 2)
+			initiate(&a, sid);
+		cr_expect_gt(a.pool->blocks.reserved, reserved);
+		refuse_all(&a, streams);
+		cr_expect_gt(a.pool->blocks.reserved, reserved, "a Terminate may be on its way");
+		assoc_tx_acked(a.assoc);
+		expect_no_event(&a);
+		cr_expect_eq(a.pool->blocks.used, used);
+		cr_expect_eq(a.pool->blocks.reserved, reserved);
+	}
+}
+
+/* A control message that begins no session needs memory to be looked at, and no longer. */
+Test(assoc, messages_without_a_session_keep_no_blocks)
+{
+	uint64_t reserved = a.pool->blocks.reserved;
+
+	for (uint16_t sid = 0; sid < pair_cfg(true).streams; sid++) {
+		struct pair_msg m = pair_control(sid, 0, WIRE_TERMINATE, NULL, 0);
+
+		pair_push(&a, &m);
+	}
+	expect_no_event(&a);
+	cr_expect_eq(a.pool->blocks.reserved, reserved);
+}
+
+/* The end of a session is reported before its stream is forgotten. */
+Test(assoc, a_stream_with_an_event_keeps_its_memory)
+{
+	uint64_t reserved = a.pool->blocks.reserved;
+	struct assoc_event ev;
+
+	for (uint16_t sid = 1; sid < 9; sid += 2)
+		initiate(&a, sid);
+	assoc_lost(a.assoc);
+	for (unsigned i = 0; pair_event(&a, &ev); i++)
+		cr_expect_lt(i, 4);
 	cr_expect_eq(a.pool->blocks.reserved, reserved);
 }

@@ -379,6 +379,24 @@ static unsigned sends(void)
 	return n;
 }
 
+/* The stream has given its memory back; the association still knows what the message is. */
+Test(credit_agree, a_credit_after_the_end_of_its_session_is_no_violation)
+{
+	struct wire_offer offer = fake_peer(true);
+	struct pair_msg m = pair_control(t.sid, 1, WIRE_TERMINATE, NULL, 0);
+	struct assoc_event ev;
+
+	pair_push(&t.a, &m);
+	sends();
+	assoc_tx_acked(t.a.assoc);
+	while (pair_event(&t.a, &ev))
+		;
+	cr_assert(assoc_idle(t.a.assoc));
+	push_credit(offer.tag, 5, 0);
+	cr_expect_eq(count(&t.a)->rx_violations, 0);
+	cr_expect_eq(count(&t.a)->rx_dropped, 1);
+}
+
 Test(credit_agree, what_cannot_be_is_ignored)
 {
 	struct wire_offer offer = fake_peer(true);
