@@ -94,35 +94,43 @@ static struct assoc_cfg ddp_cfg(struct association *assoc, const struct llp_info
 	};
 }
 
+/* Who opens an association reserves them first, so that a program gets the reason at once. */
+static bool reserve_blocks(struct association *assoc)
+{
+	uint32_t blocks = assoc_blocks();
+
+	if (assoc->blocks)
+		return true;
+	if (!blocks_reserve(&assoc->worker->pool.blocks, blocks))
+		return false;
+	assoc->blocks = blocks;
+	return true;
+}
+
 /* Most of it is never written to. It is mapped, so that it goes back to the system with the
  * association. */
 static int make_ddp(struct association *assoc, const struct assoc_cfg *cfg)
 {
 	size_t bytes = assoc_size(cfg);
-	uint32_t blocks = assoc_blocks();
 	void *mem;
 
-	if (!blocks_reserve(cfg->pool, blocks))
+	if (!reserve_blocks(assoc))
 		return -ENOMEM;
 	mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 		   -1, 0);
-	if (mem == MAP_FAILED) {
-		blocks_unreserve(cfg->pool, blocks);
+	if (mem == MAP_FAILED)
 		return -ENOMEM;
-	}
 	madvise(mem, bytes, MADV_NOHUGEPAGE);
 	assoc->ddp = assoc_init(mem, cfg);
 	assoc->ddp_bytes = bytes;
-	assoc->blocks = blocks;
 	return 0;
 }
 
 static void free_ddp(struct association *assoc)
 {
-	if (!assoc->ddp)
-		return;
 	assoc_clear(assoc->ddp);
-	munmap(assoc->ddp, assoc->ddp_bytes);
+	if (assoc->ddp)
+		munmap(assoc->ddp, assoc->ddp_bytes);
 	blocks_unreserve(&assoc->worker->pool.blocks, assoc->blocks);
 }
 
@@ -221,7 +229,7 @@ int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct
 	assoc = association_new(w, true);
 	if (!assoc)
 		return -ENOMEM;
-	r = open_assoc(assoc, addrs);
+	r = reserve_blocks(assoc) ? open_assoc(assoc, addrs) : -ENOMEM;
 	if (r) {
 		association_free(assoc);
 		return r;

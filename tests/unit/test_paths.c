@@ -246,6 +246,25 @@ Test(addrs, an_association_is_shared_by_requests_with_the_same_addresses)
 	cr_assert_neq(p, q, "the same addresses with another one first");
 }
 
+/* The reason is the answer to the request, not an event after the handshake. */
+Test(addrs, an_association_without_blocks_is_not_opened)
+{
+	struct endpoint_addrs e = ends_of(to(1, 1));
+	struct blocks *pool = &w->pool.blocks;
+	uint64_t before = pool->reserved;
+	uint64_t left = (uint64_t)pool->chunks * BLOCKS_OF_CHUNK - before;
+	struct association *p = NULL;
+
+	cr_assert(blocks_reserve(pool, left));
+	cr_expect_eq(association_get(w, &e, &p), -ENOMEM);
+	cr_expect_eq(w->assocs.used, 0);
+	blocks_unreserve(pool, left);
+	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_expect_gt(pool->reserved, before);
+	association_free(p);
+	cr_expect_eq(pool->reserved, before);
+}
+
 /* The association that came in, after another one was opened from this port. */
 static struct association *accepted(struct association_listener *l, uint16_t own_port)
 {
