@@ -8,7 +8,7 @@
 needs fi_msg_pingpong fi_ubertest
 hosts
 list=$top_srcdir/tests/programs/fabtests.list
-limit=${FABTESTS_LIMIT:-100}
+limit=${FABTESTS_LIMIT:-200}
 
 # pair_verdict COMMAND...: 61 is ENODATA, 38 ENOSYS: not offered.
 pair_verdict() {
