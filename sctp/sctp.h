@@ -88,7 +88,8 @@ struct sctp_config {
 	unsigned path_max_retrans, init_max_retrans;
 	unsigned assoc_max_retrans; /* 0: path_max_retrans for each path */
 	uint32_t max_assocs;
-	uint64_t max_memory; /* bytes of blocks for queued data, of all associations */
+	uint64_t max_memory;  /* bytes of blocks for queued data, of all associations */
+	uint64_t max_windows; /* bytes by which all windows may grow; 0: half of max_memory */
 	/* Of peers, which outlive the stack. It asks them whether a peer may open an association;
 	 * who takes the event SCTP_INCOMING charges it. The stack charges their memory. NULL:
 	 * there are none. */

@@ -258,6 +258,19 @@ bool network_charge(struct network *n, enum network_kind kind, uint64_t amount)
 	return true;
 }
 
+uint64_t network_take(struct network *n, enum network_kind kind, uint64_t most)
+{
+	uint64_t limit, got;
+
+	if (!n)
+		return most;
+	limit = network_limit(n, kind);
+	got = n->used[kind] < limit ? min_u64(most, limit - n->used[kind]) : 0;
+	n->used[kind] += got;
+	n->table->used[kind] += got;
+	return got;
+}
+
 void network_release(struct network *n, enum network_kind kind, uint64_t amount)
 {
 	if (!n)

@@ -28,6 +28,7 @@ enum network_kind {
 	NETWORK_RATE,     /* session requests in a second: network_request() */
 	NETWORK_EARLY,    /* bytes of segments before the Accept of their session */
 	NETWORK_MEMORY,   /* bytes of data that the transport queues */
+	NETWORK_WINDOWS,  /* bytes by which receive windows have grown: network_take() */
 	NETWORK_KINDS,
 };
 
@@ -120,6 +121,9 @@ const struct network *network_table_next(const struct network_table *t, uint32_t
 /* Charges so much more. False: it would exceed the limit, which is counted. */
 bool network_charge(struct network *n, enum network_kind kind, uint64_t amount);
 void network_release(struct network *n, enum network_kind kind, uint64_t amount);
+
+/* Charges as much of that as the limit leaves, and returns it. The rest is no refusal. */
+uint64_t network_take(struct network *n, enum network_kind kind, uint64_t most);
 
 /* The use of an object changes from *has to that, whatever the limit. */
 void network_set(struct network *n, enum network_kind kind, uint64_t *has, uint64_t now);

@@ -26,6 +26,8 @@ static const struct peer_limits_row rows[NETWORK_KINDS] = {
 	[NETWORK_EARLY] = {VALUE(early_bytes), .what = "bytes of segments before an Accept",
 			   .all = 256 * MIB},
 	[NETWORK_MEMORY] = {VALUE(memory), .what = "bytes of queued data", .all = LLP_USER_MEMORY},
+	/* Without a key: nothing is refused, windows only stay smaller. */
+	[NETWORK_WINDOWS] = {.what = "bytes of grown receive windows", .all = LLP_USER_WINDOWS},
 };
 
 const struct peer_limits_row *peer_limits_row(enum network_kind kind)
@@ -37,7 +39,7 @@ static enum network_kind find_kind(const char *key)
 {
 	int kind = 0;
 
-	while (kind < NETWORK_KINDS && strcmp(rows[kind].key, key) != 0)
+	while (kind < NETWORK_KINDS && !(rows[kind].key && strcmp(rows[kind].key, key) == 0))
 		kind++;
 	return (enum network_kind)kind;
 }
@@ -48,6 +50,8 @@ static uint64_t value_of(const struct config_peers *cfg, enum network_kind kind)
 	uint64_t wide = 0;
 	uint32_t narrow = 0;
 
+	if (!rows[kind].key)
+		return NETWORK_NO_LIMIT;
 	if (rows[kind].size == sizeof(wide)) {
 		memcpy(&wide, at, sizeof(wide));
 		return wide;

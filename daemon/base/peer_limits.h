@@ -11,7 +11,7 @@
 #include "util/network.h"
 
 struct peer_limits_row {
-	const char *key;  /* in the section `peers` of the configuration */
+	const char *key;  /* in the section `peers` of the configuration, or NULL */
 	const char *what; /* as refusals call it */
 	size_t member;    /* offset in struct config_peers, and ... */
 	size_t size;      /* ... size of the value: uint32_t or uint64_t */

@@ -133,6 +133,9 @@ struct llp_fd_store {
 /* Bytes of data that the transport `user` queues, of all associations. */
 #define LLP_USER_MEMORY ((UINT64_C(1) << 30) / 3 * 4)
 
+/* Bytes by which all its receive windows may grow. */
+#define LLP_USER_WINDOWS (LLP_USER_MEMORY / 2)
+
 struct llp_config {
 	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
 	unsigned naddrs;                      /* 0 .. LLP_MAX_OWN; llp_add_addr() adds others */

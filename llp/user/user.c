@@ -106,6 +106,7 @@ static void set_limits(const struct llp_config *cfg, struct sctp_config *ret)
 	ret->handshakes_per_s = HANDSHAKES;
 	ret->max_assocs = LLP_SCTP_MAX_CONNS;
 	ret->max_memory = LLP_USER_MEMORY;
+	ret->max_windows = LLP_USER_WINDOWS;
 }
 
 static void user_set_cc(struct llp *llp, enum llp_cc cc, const struct llp_cc_rule *rules,

@@ -49,7 +49,7 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, const struct sctp_addr *peer, 
 	a->id.tie_own = sctp_new_tag(s);
 	a->id.tie_peer = sctp_new_tag(s);
 	sctp_tsn_map_init(&a->map, &a->origin.account, 0);
-	sctp_rwnd_init(&a->acks.rwnd, &s->windows);
+	sctp_rwnd_init(&a->acks.rwnd, &s->windows, a->origin.account.network);
 	sctp_recv_init(&a->recv, &a->origin.account, a->acks.rwnd.size, 1);
 	s->nassocs++;
 	return a;

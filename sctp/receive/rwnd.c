@@ -2,12 +2,18 @@
 #include "sctp/receive/rwnd.h"
 
 #include "util/minmax.h"
+#include "util/network.h"
 
 #define NEVER UINT64_MAX
 
-void sctp_rwnd_init(struct sctp_rwnd *w, const struct sctp_rwnd_limits *l)
+void sctp_rwnd_init(struct sctp_rwnd *w, const struct sctp_rwnd_limits *l, struct network *network)
 {
-	*w = (struct sctp_rwnd){.size = l->first, .least_us = UINT32_MAX, .rest_us = NEVER};
+	*w = (struct sctp_rwnd){
+		.network = network,
+		.size = l->first,
+		.least_us = UINT32_MAX,
+		.rest_us = NEVER,
+	};
 }
 
 /* ---- sizes ---- */
@@ -17,6 +23,7 @@ static void shrink(struct sctp_rwnd *w, struct sctp_rwnd_limits *l, uint32_t byt
 	bytes = min_u32(bytes, w->size - l->first);
 	w->size -= bytes;
 	l->used -= bytes;
+	network_release(w->network, NETWORK_WINDOWS, bytes);
 	if (w->size == l->first)
 		w->rest_us = NEVER;
 }
@@ -25,6 +32,7 @@ static void grow(struct sctp_rwnd *w, struct sctp_rwnd_limits *l, uint64_t size,
 {
 	uint64_t more = size > w->size ? min_u64(size - w->size, l->budget - l->used) : 0;
 
+	more = network_take(w->network, NETWORK_WINDOWS, more);
 	if (more == 0)
 		return;
 	w->size += (uint32_t)more;
@@ -116,5 +124,5 @@ void sctp_rwnd_rest(struct sctp_rwnd *w, struct sctp_rwnd_limits *l, bool busy, 
 void sctp_rwnd_release(struct sctp_rwnd *w, struct sctp_rwnd_limits *l)
 {
 	shrink(w, l, w->size - l->first);
-	sctp_rwnd_init(w, l);
+	sctp_rwnd_init(w, l, w->network);
 }

@@ -9,14 +9,16 @@
  * the buffer of the socket does not hold more. Should a path that seemed long prove to be short,
  * the window shrinks by arriving data, so that its right edge stays.
  *
- * The growth of a window is a promise of memory: windows of a stack share a budget. Knows
- * numbers only.
+ * The growth of a window is a promise of memory: windows of a stack share a budget, of which the
+ * network of a peer has its share (NETWORK_WINDOWS). Knows numbers only.
  */
 #ifndef SCTP_RWND_H
 #define SCTP_RWND_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct network;
 
 enum {
 	SCTP_RWND_TIMES = 4,          /* the data of a round trip */
@@ -32,14 +34,15 @@ struct sctp_rwnd_limits {
 
 /* Read-only but for the functions here. */
 struct sctp_rwnd {
-	uint64_t round_us; /* the present round trip began; 0: none */
-	uint64_t rest_us;  /* sctp_rwnd_rest() is due, or UINT64_MAX */
-	uint32_t size;     /* bytes, with those that wait for delivery */
-	uint32_t arrived;  /* payload bytes of this round trip, or of the present packet */
-	uint32_t least_us; /* round trip of the path, UINT32_MAX: not measured */
-	uint8_t path;      /* that data arrives on */
-	bool active;       /* data arrived since rest_us was set */
-	bool is_short;     /* the path was short at the last packet: `arrived` is of this one */
+	struct network *network; /* whose share it is; NULL: no one's */
+	uint64_t round_us;       /* the present round trip began; 0: none */
+	uint64_t rest_us;        /* sctp_rwnd_rest() is due, or UINT64_MAX */
+	uint32_t size;           /* bytes, with those that wait for delivery */
+	uint32_t arrived;        /* payload bytes of this round trip, or of the present packet */
+	uint32_t least_us;       /* round trip of the path, UINT32_MAX: not measured */
+	uint8_t path;            /* that data arrives on */
+	bool active;             /* data arrived since rest_us was set */
+	bool is_short; /* the path was short at the last packet: `arrived` is of this one */
 };
 
 /* The path that a packet with data arrived on. */
@@ -48,8 +51,8 @@ struct sctp_rwnd_path {
 	uint32_t srtt_us, least_us; /* 0 and UINT32_MAX: not measured */
 };
 
-/* The first size. */
-void sctp_rwnd_init(struct sctp_rwnd *w, const struct sctp_rwnd_limits *l);
+/* The first size. network: of the peer, until sctp_rwnd_release(). */
+void sctp_rwnd_init(struct sctp_rwnd *w, const struct sctp_rwnd_limits *l, struct network *network);
 
 /* Payload bytes of a chunk were taken. */
 static inline void sctp_rwnd_took(struct sctp_rwnd *w, uint32_t bytes)

@@ -52,6 +52,8 @@ static void normalize_config(struct sctp_config *c)
 		c->send_buffer = MIN_BUFFER;
 	c->recv_buffer = max_u32(c->recv_buffer, 2 * SCTP_MAX_MESSAGE);
 	c->recv_first = first_window(c, c->recv_first);
+	if (c->max_windows == 0)
+		c->max_windows = c->max_memory / 2;
 	if (c->handshakes_per_s == 0)
 		c->handshakes_per_s = 1;
 }
@@ -74,7 +76,7 @@ int sctp_open(const struct sctp_config *cfg, uint64_t now_us, struct sctp **ret)
 	list_init(&s->listeners);
 	s->windows = (struct sctp_rwnd_limits){.first = s->cfg.recv_first,
 					       .most = s->cfg.recv_buffer,
-					       .budget = cfg->max_memory / 2};
+					       .budget = s->cfg.max_windows};
 	sctp_pool_init(&s->pool, &s->cfg.mem, cfg->max_memory);
 	sctp_cookie_keys_init(&s->keys, &s->cfg, now_us);
 	s->cfg.random(s->cfg.random_user, s->hash_key, sizeof(s->hash_key));

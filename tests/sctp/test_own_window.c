@@ -6,6 +6,7 @@
 
 #include "sctp/base/path.h"
 #include "tests/sctp/net.h"
+#include "util/network.h"
 
 enum {
 	MS = 1000,
@@ -26,7 +27,7 @@ static void begin(uint64_t budget)
 {
 	limits = (struct sctp_rwnd_limits){.first = FIRST, .most = MOST, .budget = budget};
 	now = 1000 * (uint64_t)SECOND;
-	sctp_rwnd_init(&w, &limits);
+	sctp_rwnd_init(&w, &limits, NULL);
 }
 
 static const struct sctp_rwnd_path far_away = {0, 50 * MS, 50 * MS};
@@ -158,7 +159,7 @@ Test(own_window, windows_share_a_budget)
 	one_more(&far_away);
 	cr_expect_geq(w.size, 7 * MIB);
 	other = w;
-	sctp_rwnd_init(&w, &limits);
+	sctp_rwnd_init(&w, &limits, NULL);
 	round_trip(&far_away, 16 * MIB);
 	one_more(&far_away);
 	cr_expect_eq(w.size - FIRST + other.size - FIRST, 10 * MIB, "%u, %u", w.size, other.size);
@@ -167,6 +168,47 @@ Test(own_window, windows_share_a_budget)
 	round_trip(&far_away, 16 * MIB);
 	one_more(&far_away);
 	cr_expect_eq(w.size, FIRST + 10 * MIB);
+}
+
+static void grow_far(struct network *n)
+{
+	sctp_rwnd_init(&w, &limits, n);
+	for (unsigned i = 0; i < 3; i++) {
+		round_trip(&far_away, 16 * MIB);
+		one_more(&far_away);
+	}
+}
+
+/* One network, with as many associations as it likes, leaves a quarter to the next one. */
+Test(own_window, a_network_has_its_share_of_the_budget)
+{
+	const struct network_limits l = {.most = {[NETWORK_WINDOWS] = NETWORK_NO_LIMIT},
+					 .all = {[NETWORK_WINDOWS] = 80 * MIB}};
+	static const uint8_t ip[2][16] = {{0x20, 1}, {0x20, 2}};
+	struct network *greedy, *other;
+	struct sctp_rwnd of_greedy[3];
+	struct network_table t;
+
+	network_table_init(&t, 1, &l);
+	greedy = network_hold(&t, ip[0]);
+	other = network_hold(&t, ip[1]);
+	begin(80 * MIB);
+	for (unsigned i = 0; i < 3; i++) {
+		grow_far(greedy);
+		of_greedy[i] = w;
+	}
+	cr_expect_eq(limits.used, 60 * MIB);
+	grow_far(other);
+	cr_expect_eq(w.size - FIRST, 15 * MIB, "three quarters of the rest");
+	cr_expect_eq(greedy->refused[NETWORK_WINDOWS], 0, "nothing is refused");
+	sctp_rwnd_release(&w, &limits);
+	for (unsigned i = 0; i < 3; i++)
+		sctp_rwnd_release(&of_greedy[i], &limits);
+	cr_expect_eq(t.used[NETWORK_WINDOWS], 0);
+	cr_expect_eq(limits.used, 0);
+	network_drop(greedy);
+	network_drop(other);
+	network_table_deinit(&t);
 }
 
 Test(own_window, it_is_given_back_after_a_rest)
