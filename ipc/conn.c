@@ -45,7 +45,8 @@ static void put_fds(struct msghdr *m, union control *c, const int *fds, unsigned
 	memcpy(CMSG_DATA(h), fds, nfds * sizeof(int));
 }
 
-int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds)
+static int send_flagged(int fd, const void *rec, size_t len, const int *fds, unsigned nfds,
+			int flags)
 {
 	struct iovec iov = {.iov_base = (void *)rec, .iov_len = len};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
@@ -59,9 +60,19 @@ int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds
 	if (nfds > 0)
 		put_fds(&m, &c, fds, nfds);
 	do {
-		n = sendmsg(fd, &m, MSG_NOSIGNAL);
+		n = sendmsg(fd, &m, MSG_NOSIGNAL | flags);
 	} while (n < 0 && try_again(errno, &tries));
 	return n < 0 ? outcome(errno) : 0;
+}
+
+int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds)
+{
+	return send_flagged(fd, rec, len, fds, nfds, 0);
+}
+
+int conn_try_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds)
+{
+	return send_flagged(fd, rec, len, fds, nfds, MSG_DONTWAIT);
 }
 
 /* All received descriptors, which may be more than MSG_MAX_FDS. */
@@ -80,13 +91,13 @@ static unsigned get_fds(struct msghdr *m, int fds[CONTROL_FDS])
 	return n;
 }
 
-static ssize_t receive(int fd, struct msghdr *m)
+static ssize_t receive(int fd, struct msghdr *m, int flags)
 {
 	int tries = 0;
 	ssize_t n;
 
 	do {
-		n = recvmsg(fd, m, MSG_CMSG_CLOEXEC);
+		n = recvmsg(fd, m, MSG_CMSG_CLOEXEC | flags);
 	} while (n < 0 && try_again(errno, &tries));
 	return n;
 }
@@ -104,8 +115,8 @@ static int judge(ssize_t n, int flags, unsigned nfds)
 	return nfds < MSG_MAX_FDS ? CONN_E_NO_FDS : CONN_E_TRUNCATED;
 }
 
-int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
-	      unsigned *ret_nfds)
+static int receive_flagged(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
+			   unsigned *ret_nfds, int flags)
 {
 	struct iovec iov = {.iov_base = buf, .iov_len = cap};
 	union control c;
@@ -118,11 +129,11 @@ int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MA
 	ssize_t n;
 	int r;
 
-	n = receive(fd, &m);
+	n = receive(fd, &m, flags);
 	/* The peer closed without reading one of our records. The kernel reports this first and
 	 * once. Records that the peer sent before, such as its reason, can still be read. */
 	if (n < 0 && errno == ECONNRESET)
-		n = receive(fd, &m);
+		n = receive(fd, &m, flags);
 	if (n < 0)
 		return outcome(errno);
 	nfds = get_fds(&m, fds);
@@ -136,4 +147,16 @@ int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MA
 	if (r == 0 || r == CONN_E_NO_FDS)
 		*ret_len = (size_t)n;
 	return r;
+}
+
+int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
+	      unsigned *ret_nfds)
+{
+	return receive_flagged(fd, buf, cap, ret_len, ret_fds, ret_nfds, 0);
+}
+
+int conn_try_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
+		  unsigned *ret_nfds)
+{
+	return receive_flagged(fd, buf, cap, ret_len, ret_fds, ret_nfds, MSG_DONTWAIT);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Whole records over a connected SOCK_SEQPACKET socket; a record carries its descriptors.
- * Calls block if the socket blocks. Signals do not interrupt them, and a closed peer causes no
- * SIGPIPE.
+ * conn_send() and conn_recv() block if the socket blocks. conn_try_send() and conn_try_recv() never
+ * do: whether a socket blocks is a flag that all who have the descriptor share. Signals do not
+ * interrupt the calls, and a closed peer causes no SIGPIPE.
  */
 #ifndef IPC_CONN_H
 #define IPC_CONN_H
@@ -13,7 +14,7 @@
 
 enum {
 	CONN_E_OK,
-	CONN_E_AGAIN,     /* a non-blocking socket has no room, or no record */
+	CONN_E_AGAIN,     /* the call does not block, and there is no room, or no record */
 	CONN_E_CLOSED,    /* the other end is gone */
 	CONN_E_TRUNCATED, /* recv: a record longer than cap or with too many descriptors; it is
 			     lost, and its descriptors are closed */
@@ -27,6 +28,7 @@ enum {
  * record was not sent.
  */
 int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds);
+int conn_try_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds);
 
 /*
  * Receives one record into buf of cap bytes. The caller owns its descriptors, which are
@@ -36,5 +38,7 @@ int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds
  */
 int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
 	      unsigned *ret_nfds);
+int conn_try_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
+		  unsigned *ret_nfds);
 
 #endif

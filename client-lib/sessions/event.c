@@ -41,7 +41,7 @@ static int receive_event(struct ddp_ctx *ctx, struct msg_event *rec)
 	int fds[MSG_MAX_FDS];
 	unsigned nfds = 0;
 	size_t len;
-	int r = conn_recv(ctx->event_fd, rec, sizeof(*rec), &len, fds, &nfds);
+	int r = conn_try_recv(ctx->event_fd, rec, sizeof(*rec), &len, fds, &nfds);
 
 	if (r == CONN_E_AGAIN)
 		return -EAGAIN;

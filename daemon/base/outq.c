@@ -104,7 +104,7 @@ static void on_room(void *user, unsigned what)
 	(void)what;
 	while (!list_empty(&q->waiting)) {
 		struct outq_waiting *w = list_entry(q->waiting.next, struct outq_waiting, link);
-		int r = conn_send(q->fd, w->rec, w->len, w->fds, w->nfds);
+		int r = conn_try_send(q->fd, w->rec, w->len, w->fds, w->nfds);
 
 		if (r == CONN_E_AGAIN)
 			return;
@@ -210,7 +210,7 @@ static int try_send(struct outq *q, const void *rec, size_t len, const int *fds,
 	int r = CONN_E_AGAIN;
 
 	if (list_empty(&q->waiting))
-		r = conn_send(q->fd, rec, len, fds, nfds);
+		r = conn_try_send(q->fd, rec, len, fds, nfds);
 	if (r && r != CONN_E_AGAIN)
 		fail_queue(q, "its socket is closed");
 	return r;

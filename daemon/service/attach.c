@@ -51,7 +51,7 @@ static void send_fault(struct client *c)
 			      .fatal = 1};
 
 	memcpy(e.reason, c->fault.reason, sizeof(e.reason));
-	conn_send(c->io.fd, &e, sizeof(e), NULL, 0); /* fails if the client is gone already */
+	conn_try_send(c->io.fd, &e, sizeof(e), NULL, 0); /* fails if the client is gone already */
 }
 
 static void note(struct client *c, enum ctl_event_kind kind, int err, const char *reason)
@@ -227,7 +227,7 @@ static uint32_t read_record(struct client *c)
 	size_t len = 0;
 	int r = list_linked(&c->fault.link)
 			? CONN_E_AGAIN
-			: conn_recv(c->io.fd, rec, sizeof(rec), &len, fds, &nfds);
+			: conn_try_recv(c->io.fd, rec, sizeof(rec), &len, fds, &nfds);
 
 	if (r == CONN_E_AGAIN)
 		return 0;

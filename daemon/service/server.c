@@ -177,7 +177,7 @@ static void send_reason(int fd, int err)
 	struct msg_error e = {.hdr = {.op = MSG_ERROR}, .err = err, .fatal = 1};
 
 	descriptors_words(err, e.reason, sizeof(e.reason));
-	conn_send(fd, &e, sizeof(e), NULL, 0); /* fails if the program is gone already */
+	conn_try_send(fd, &e, sizeof(e), NULL, 0); /* fails if the program is gone already */
 	close(fd);
 }
 

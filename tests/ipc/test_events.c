@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <ddp/ddp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -307,6 +308,15 @@ Test(events, invalid_events_are_protocol_errors)
 	cr_assert_eq(conn_send(fake.event_fd, bad, 5, NULL, 0), 0);
 	cr_assert_eq(ddp_get_cm_event(ctx, &ev, -1), -EPROTO);
 	cr_assert_eq(ddp_get_cm_event(ctx, &ev, 0), -EAGAIN);
+}
+
+/* The program has the descriptor of ddp_fd(), and so has each child of fork(). */
+Test(events, a_socket_that_blocks_delays_no_poll, .timeout = 20)
+{
+	cr_assert_eq(fcntl(ddp_fd(ctx), F_SETFL, 0), 0);
+	cr_expect_eq(ddp_get_cm_event(ctx, &ev, 0), -EAGAIN);
+	fake_event(&fake, (struct msg_event){.type = MSG_EV_REQUEST, .cookie = cookie()});
+	cr_expect_eq(ddp_get_cm_event(ctx, &ev, 0), 0);
 }
 
 Test(events, an_unterminated_reason_is_terminated)

@@ -146,6 +146,21 @@ Test(conn, a_full_socket_is_again_and_takes_nothing)
 	cr_assert_eq(sent, 0);
 }
 
+/* Who else has the descriptor may clear O_NONBLOCK. */
+Test(conn, a_try_never_waits, .timeout = 20)
+{
+	int r;
+
+	cr_assert_eq(fcntl(a, F_SETFL, 0), 0);
+	cr_assert_eq(fcntl(b, F_SETFL, 0), 0);
+	cr_expect_eq(conn_try_recv(b, buf, sizeof(buf), &len, fds, &nfds), CONN_E_AGAIN);
+	while ((r = conn_try_send(a, buf, sizeof(buf), NULL, 0)) == 0)
+		;
+	cr_expect_eq(r, CONN_E_AGAIN);
+	cr_expect_eq(conn_try_recv(b, buf, sizeof(buf), &len, fds, &nfds), 0);
+	cr_expect_eq(len, sizeof(buf));
+}
+
 Test(conn, a_closed_peer_is_closed_to_the_reader_after_what_it_sent)
 {
 	cr_assert_eq(conn_send(a, "last", 4, NULL, 0), 0);
