@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "util/minmax.h"
+
 _Static_assert(sizeof(struct packet_ring_page) <= PACKET_RING_HEAD, "it is before the packets");
 _Static_assert(sizeof(struct packet_head) % 8 == 0, "records are multiples of 8");
 
@@ -86,8 +88,10 @@ int packet_ring_take(struct packet_ring *r, struct packet_head *ret,
 	if (used > r->size || used < sizeof(head))
 		return PACKET_RING_E_WRONG;
 	copy_out(r, r->at, &head, sizeof(head));
-	if (head.kept > PACKET_RING_MAX || head.kept > head.len || record(head.kept) > used)
+	if (head.kept > PACKET_RING_MAX || head.kept > head.len || record(head.kept) > used ||
+	    head.lost < r->lost)
 		return PACKET_RING_E_WRONG;
+	r->lost = head.lost;
 	copy_out(r, r->at + sizeof(head), ret_data, head.kept);
 	r->at += record(head.kept);
 	atomic_store_explicit(&r->page->tail, r->at, memory_order_release);
@@ -97,5 +101,5 @@ int packet_ring_take(struct packet_ring *r, struct packet_head *ret,
 
 uint64_t packet_ring_lost(const struct packet_ring *r)
 {
-	return atomic_load_explicit(&r->page->lost, memory_order_relaxed);
+	return max_u64(atomic_load_explicit(&r->page->lost, memory_order_relaxed), r->lost);
 }

@@ -45,7 +45,7 @@ struct packet_ring {
 	uint8_t *data;
 	uint64_t size; /* bytes for packets, a power of two */
 	uint64_t at;   /* own position */
-	uint64_t lost; /* the writer's */
+	uint64_t lost; /* left out so far: the writer's; the reader's, before its last packet */
 };
 
 /* Bytes of a memfd for so many bytes of packets. */
@@ -67,7 +67,7 @@ enum { PACKET_RING_E_OK, PACKET_RING_E_EMPTY, PACKET_RING_E_WRONG };
 int packet_ring_take(struct packet_ring *r, struct packet_head *ret,
 		     uint8_t ret_data[PACKET_RING_MAX]);
 
-/* Packets left out so far. */
+/* Packets left out so far, never fewer than a packet said. */
 uint64_t packet_ring_lost(const struct packet_ring *r);
 
 #endif

@@ -136,6 +136,20 @@ Test(packet_ring, notices_wrong_records)
 	cr_assert_eq(packet_ring_take(&reader, &h, got), PACKET_RING_E_WRONG);
 }
 
+/* The file would say that almost 2^64 packets are missing. */
+Test(packet_ring, the_number_of_lost_packets_does_not_decrease)
+{
+	struct packet_head h;
+
+	writer.lost = 9;
+	cr_assert(put(1, PACKET, SIZE));
+	expect(1, PACKET, PACKET, 9);
+	writer.lost = 8;
+	cr_assert(put(2, PACKET, SIZE));
+	cr_expect_eq(packet_ring_take(&reader, &h, got), PACKET_RING_E_WRONG);
+	cr_expect_eq(packet_ring_lost(&reader), 9);
+}
+
 /* ---- the file ---- */
 
 static uint8_t *file;
