@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "verbs/base/error.h"
 #include "verbs/base/fork.h"
@@ -104,38 +105,80 @@ static int connect_host(struct host *h)
 	return 0;
 }
 
-static void open_host(const char *socket)
+/* Appends it. Returns 0 or a negative errno value. */
+static int open_host(const char *socket)
 {
 	struct host *h = calloc(1, sizeof(*h));
+	int r;
 
 	if (!h)
-		return;
+		return -ENOMEM;
 	h->socket = socket;
-	if (connect_host(h)) {
+	r = connect_host(h);
+	if (r) {
 		error_no_device(ddp_last_reason());
 		free(h);
-		return;
+		return r;
 	}
+	hosts[count++] = h;
+	return 0;
+}
+
+static void close_all(void)
+{
+	while (count > 0) {
+		struct host *h = hosts[--count];
+
+		ddp_close(h->ddp);
+		free(h);
+	}
+}
+
+static void init_host(struct host *h, unsigned i)
+{
 	fork_init_lock(&h->event_lock);
 	fork_hold(FORK_EVENTS, &h->event_lock);
-	fill_device(h, count);
+	fill_device(h, i);
 	set_guid(h);
-	hosts[count++] = h;
+}
+
+/* Not the daemon's fault. */
+static bool is_shortage(int r)
+{
+	return r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -ENOBUFS;
+}
+
+/* Opens each of the sockets. A daemon that does not answer is no device; while this process lacks
+ * memory or descriptors there is none, so that the next call finds all of them under their names.
+ */
+static void open_each(char *sockets)
+{
+	char *rest = NULL;
+	bool is_short = false;
+
+	if (!sockets)
+		is_short = is_shortage(open_host(NULL));
+	for (char *s = sockets ? strtok_r(sockets, ":", &rest) : NULL;
+	     s && !is_short && count < HOST_MAX; s = strtok_r(NULL, ":", &rest))
+		is_short = is_shortage(open_host(s));
+	if (is_short)
+		close_all();
+	for (unsigned i = 0; i < count; i++)
+		init_host(hosts[i], i);
 }
 
 /* DDPVERBS_SOCKETS: paths with colons between them. The copy lives as long as the hosts. */
 static void open_all(void)
 {
 	const char *list = getenv("DDPVERBS_SOCKETS");
-	char *copy = list && *list ? strdup(list) : NULL, *rest = NULL;
+	char *copy = NULL;
 
-	if (!copy) {
-		open_host(NULL);
-		return;
+	if (list && *list) {
+		copy = strdup(list);
+		if (!copy)
+			return;
 	}
-	for (char *s = strtok_r(copy, ":", &rest); s && count < HOST_MAX;
-	     s = strtok_r(NULL, ":", &rest))
-		open_host(s);
+	open_each(copy);
 	if (count == 0)
 		free(copy);
 }
@@ -222,7 +265,7 @@ bool host_hand_out(struct host *h)
 		ddp_destroy_id(h->dropped);
 		h->dropped = NULL;
 	}
-	return r == -EAGAIN;
+	return r == -EAGAIN || r == -ENOMEM;
 }
 
 /* ---- asynchronous events ---- */
@@ -306,13 +349,19 @@ static int start_event_thread(struct host *h)
 	int r;
 
 	h->async_fd = ddp_async_fd(h->ddp);
+	if (h->async_fd < 0 && h->async_fd != -EOPNOTSUPP)
+		return -h->async_fd;
 	h->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	if (h->timer_fd < 0)
+		return errno;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&thread, NULL, event_thread, h);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r == 0)
 		pthread_detach(thread);
+	else
+		close(h->timer_fd);
 	return r;
 }
 

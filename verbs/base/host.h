@@ -39,7 +39,7 @@ struct host {
 	/* Held while an event is handed out, and while a receiver of events is destroyed. */
 	pthread_mutex_t event_lock;
 	bool has_thread;
-	int async_fd;               /* negative: none */
+	int async_fd;               /* negative: the daemon is too old */
 	struct host_watch *watches; /* guarded by event_lock */
 	int timer_fd;
 	struct host_timer *timers; /* the next first; guarded by event_lock: see host_timer.h */
@@ -80,7 +80,7 @@ bool host_pause(void);
 void host_resume(void);
 
 /* Hands out the queued connection events. The caller holds event_lock. False if the daemon has
- * ended. */
+ * ended. Where memory is short, events wait for the next call. */
 bool host_hand_out(struct host *h);
 
 /* Destroys an id without a queue pair, which rejects a session request. A receiver of events may

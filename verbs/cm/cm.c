@@ -54,7 +54,7 @@ static void free_id(struct cm_id *id)
 {
 	if (id->own_channel)
 		rdma_destroy_event_channel(id->channel);
-	free(id);
+	cm_free(id);
 }
 
 /* The session ends now; its queue pair may be destroyed later. One that had none may join another

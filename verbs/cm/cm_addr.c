@@ -391,6 +391,18 @@ static int find_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo *r
 			 hints->ai_dst_len);
 }
 
+/* Programs look at the result, or at errno as the manual says. */
+static int set_errno(int r)
+{
+	if (r == EAI_MEMORY)
+		errno = ENOMEM;
+	else if (r == EAI_AGAIN)
+		errno = EAGAIN;
+	else if (r != 0 && r != EAI_SYSTEM)
+		errno = ENOENT;
+	return r;
+}
+
 int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
 		     struct rdma_addrinfo **ret)
 {
@@ -399,7 +411,7 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 	int r;
 
 	if (!res)
-		return EAI_MEMORY;
+		return set_errno(EAI_MEMORY);
 	hints = hints ? hints : &none;
 	copy_hints(res, hints);
 	r = node || service ? find_names(node, service, hints, res) : find_hints(hints, res);
@@ -409,7 +421,7 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 		rdma_freeaddrinfo(res);
 	else
 		*ret = res;
-	return r;
+	return set_errno(r);
 }
 
 void rdma_freeaddrinfo(struct rdma_addrinfo *res)

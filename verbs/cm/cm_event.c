@@ -15,6 +15,7 @@
 
 enum { MAX_PRIVATE = 255 }; /* the length has 8 bits */
 enum { TIMEWAIT_MS = 1000 };
+enum { SPARE = 4 }; /* of an id: request, established, ended, TIMEWAIT_EXIT */
 
 struct cm_event {
 	struct rdma_cm_event ibv; /* first */
@@ -110,12 +111,62 @@ static struct channel *channel_of(const struct cm_id *id)
 	return (struct channel *)id->channel;
 }
 
-void cm_event_push(const struct rdma_cm_event *ev, const void *private_data, size_t len)
+static void add_spare(struct cm_id *id, struct cm_event *e)
 {
-	struct cm_event *e = calloc(1, sizeof(*e));
+	e->next = id->spare;
+	id->spare = e;
+	id->num_spare++;
+}
 
-	if (!e)
-		return;
+static struct cm_event *take_spare(struct cm_id *id)
+{
+	struct cm_event *e;
+
+	pthread_mutex_lock(&lock);
+	e = id->spare;
+	if (e) {
+		id->spare = e->next;
+		id->num_spare--;
+	}
+	pthread_mutex_unlock(&lock);
+	return e;
+}
+
+int cm_event_reserve(struct cm_id *id)
+{
+	while (id->num_spare < SPARE) {
+		struct cm_event *e = calloc(1, sizeof(*e));
+
+		if (!e) {
+			cm_event_unreserve(id);
+			errno = ENOMEM;
+			return ENOMEM;
+		}
+		add_spare(id, e);
+	}
+	return 0;
+}
+
+void cm_event_unreserve(struct cm_id *id)
+{
+	struct cm_event *e;
+
+	while ((e = take_spare(id)))
+		free(e);
+}
+
+/* An event that the program has acknowledged: its id may need it again. The lock is held. */
+static void give_back(struct cm_event *e)
+{
+	if (e->ibv.id == &e->holder->ibv && e->holder->num_spare < SPARE)
+		add_spare(e->holder, e);
+	else
+		free(e);
+}
+
+static void fill_event(struct cm_event *e, const struct rdma_cm_event *ev, const void *private_data,
+		       size_t len)
+{
 	e->ibv = *ev;
 	if (len > 0) {
 		len = len < MAX_PRIVATE ? len : MAX_PRIVATE;
@@ -124,6 +175,17 @@ void cm_event_push(const struct rdma_cm_event *ev, const void *private_data, siz
 		e->ibv.param.conn.private_data_len = (uint8_t)len;
 	}
 	e->holder = cm_of(ev->listen_id ? ev->listen_id : ev->id);
+}
+
+void cm_event_push(const struct rdma_cm_event *ev, const void *private_data, size_t len)
+{
+	struct cm_event *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		e = take_spare(cm_of(ev->id));
+	if (!e)
+		return; /* the program has not taken the last ones */
+	fill_event(e, ev, private_data, len);
 	pthread_mutex_lock(&lock);
 	if (ev->listen_id) /* the new id, too, is at the channel of its listener */
 		cm_of(ev->id)->channel = ev->id->channel = e->holder->channel;
@@ -182,7 +244,7 @@ static void destroy_untaken_id(struct cm_id *id)
 	host_remove_watch(h, &id->watch);
 	pthread_mutex_unlock(&h->event_lock);
 	cm_event_forget(id); /* that the request is gone */
-	free(id);
+	cm_free(id);
 }
 
 void cm_event_forget(struct cm_id *id)
@@ -267,8 +329,8 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 	}
 	pthread_mutex_lock(&lock);
 	e->holder->unacked--;
+	give_back(e);
 	pthread_cond_broadcast(&acked);
 	pthread_mutex_unlock(&lock);
-	free(e);
 	return 0;
 }

@@ -8,12 +8,19 @@
 
 struct cm_id;
 
+/* Makes the spare events of a new id, so that a lack of memory loses none: programs wait for them.
+ * Returns 0 or ENOMEM. */
+int cm_event_reserve(struct cm_id *id);
+
+/* Frees them. */
+void cm_event_unreserve(struct cm_id *id);
+
 /* Call it before an id of this process uses a channel, which may be one of the parent: queue and
  * descriptor are then replaced. Returns 0 or a positive errno value. */
 int cm_event_renew(struct rdma_event_channel *channel);
 
 /* Queues an event, with a copy of the private data, at the channel of listen_id or, if that is
- * NULL, of its id. Without memory the event is lost. */
+ * NULL, of its id. Where memory is short it is one of the id's spare events. */
 void cm_event_push(const struct rdma_cm_event *ev, const void *private_data, size_t len);
 
 /* Queues an event without private data. */

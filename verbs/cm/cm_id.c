@@ -17,8 +17,10 @@ struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdm
 {
 	struct cm_id *id = calloc(1, sizeof(*id));
 
-	if (!id)
+	if (!id || cm_event_reserve(id)) {
+		free(id);
 		return NULL;
+	}
 	id->rsocket.device = rsocket_device;
 	memset(id->rsocket.members, 1, sizeof(id->rsocket.members));
 	id->channel = id->ibv.channel = channel;
@@ -26,6 +28,12 @@ struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdm
 	id->ibv.ps = ps;
 	id->ibv.qp_type = IBV_QPT_RC;
 	return id;
+}
+
+void cm_free(struct cm_id *id)
+{
+	cm_event_unreserve(id);
+	free(id);
 }
 
 static pthread_mutex_t lock = FORK_LOCK;

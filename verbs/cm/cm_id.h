@@ -12,6 +12,7 @@
 #include "verbs/verbs/session_end.h"
 
 struct cm_also;
+struct cm_event;
 struct cm_id;
 
 /* The receiver of session requests. listener: the id of the program; host: the daemon of the
@@ -57,9 +58,11 @@ struct cm_id {
 	struct ibv_sa_path_rec path;
 	struct cm_also *also; /* listeners besides `end`: see cm_listen.h */
 	cm_listen_request on_request;
-	bool joined;      /* a session was asked for; guarded by event_lock */
-	bool by_number;   /* the queue pair is the one that struct rdma_conn_param named */
-	unsigned unacked; /* events that the program holds; guarded as the queues are */
+	bool joined;            /* a session was asked for; guarded by event_lock */
+	bool by_number;         /* the queue pair is the one that struct rdma_conn_param named */
+	unsigned unacked;       /* events that the program holds; guarded as the queues are */
+	struct cm_event *spare; /* cm_event_reserve() made them; guarded as the queues are */
+	unsigned num_spare;
 };
 
 static inline struct cm_id *cm_of(struct rdma_cm_id *id)
@@ -76,6 +79,7 @@ static inline int cm_fail(int err)
 
 /* Makes an id without a device. NULL with errno. */
 struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps);
+void cm_free(struct cm_id *id);
 
 /* Gives the id the device of this daemon. 0, or -1 with errno. */
 int cm_take_host(struct cm_id *id, struct host *h);

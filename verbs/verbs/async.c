@@ -4,16 +4,12 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "verbs/base/fork.h"
 #include "verbs/verbs/context.h"
-
-struct async_event {
-	struct async_event *next;
-	struct ibv_async_event event;
-};
 
 int async_init(struct async *a)
 {
@@ -24,8 +20,32 @@ int async_init(struct async *a)
 	a->first = NULL;
 	a->last = &a->first;
 	a->generation = fork_generation();
+	memset(a->spare, 0, sizeof(a->spare));
 	return 0;
 }
+
+/* ---- memory of events ---- */
+
+/* The lock is held. */
+static struct async_event *take_spare(struct async *a)
+{
+	for (unsigned i = 0; i < ASYNC_SPARE; i++)
+		if (!a->spare[i].used) {
+			a->spare[i].spare = a->spare[i].used = true;
+			return &a->spare[i];
+		}
+	return NULL;
+}
+
+static void free_event(struct async_event *e)
+{
+	if (e->spare)
+		e->used = false;
+	else
+		free(e);
+}
+
+/* ---- the queue ---- */
 
 /* The events of a parent are not those of its child, and their semaphore is shared. */
 static void renew_queue(struct async *a)
@@ -34,6 +54,7 @@ static void renew_queue(struct async *a)
 		return;
 	fork_replace(a->fd, eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));
 	pthread_mutex_init(&a->lock, NULL);
+	memset(a->spare, 0, sizeof(a->spare));
 	a->first = NULL;
 	a->last = &a->first;
 	a->generation = fork_generation();
@@ -45,7 +66,7 @@ void async_free(struct async *a)
 		struct async_event *e = a->first;
 
 		a->first = e->next;
-		free(e);
+		free_event(e);
 	}
 	close(a->fd);
 	pthread_mutex_destroy(&a->lock);
@@ -54,17 +75,20 @@ void async_free(struct async *a)
 void async_push(struct async *a, const struct ibv_async_event *ev)
 {
 	const uint64_t one = 1;
-	struct async_event *e = malloc(sizeof(*e));
+	struct async_event *e = calloc(1, sizeof(*e));
 
-	if (!e)
-		return;
 	renew_queue(a);
-	*e = (struct async_event){.event = *ev};
 	pthread_mutex_lock(&a->lock);
-	*a->last = e;
-	a->last = &e->next;
+	if (!e)
+		e = take_spare(a);
+	if (e) {
+		e->event = *ev;
+		e->next = NULL;
+		*a->last = e;
+		a->last = &e->next;
+	}
 	pthread_mutex_unlock(&a->lock);
-	if (write(a->fd, &one, sizeof(one)) < 0)
+	if (e && write(a->fd, &one, sizeof(one)) < 0)
 		return; /* never full */
 }
 
@@ -80,7 +104,7 @@ void async_forget(struct async *a, const void *element)
 
 		if (e->event.element.qp == element) {
 			*at = e->next;
-			free(e);
+			free_event(e);
 		} else {
 			at = &e->next;
 		}
@@ -89,35 +113,35 @@ void async_forget(struct async *a, const void *element)
 	pthread_mutex_unlock(&a->lock);
 }
 
-static struct async_event *take_first_event(struct async *a)
+/* False: there is none. */
+static bool take_first_event(struct async *a, struct ibv_async_event *ret)
 {
 	struct async_event *e;
 
 	pthread_mutex_lock(&a->lock);
 	e = a->first;
-	if (e)
+	if (e) {
 		a->first = e->next;
+		*ret = e->event;
+		free_event(e);
+	}
 	if (!a->first)
 		a->last = &a->first;
 	pthread_mutex_unlock(&a->lock);
-	return e;
+	return e != NULL;
 }
 
 /* Blocks unless the program has set O_NONBLOCK. */
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	struct async *a = &context_of(context)->async;
-	struct async_event *e = NULL;
 	uint64_t n;
 
 	renew_queue(a);
-	while (!e) {
+	do {
 		if (read(a->fd, &n, sizeof(n)) < 0)
 			return -1;
-		e = take_first_event(a); /* NULL: its object is gone */
-	}
-	*event = e->event;
-	free(e);
+	} while (!take_first_event(a, event)); /* its object is gone */
 	return 0;
 }
 

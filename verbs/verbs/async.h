@@ -5,21 +5,29 @@
 
 #include <infiniband/verbs.h>
 #include <pthread.h>
+#include <stdbool.h>
 
-struct async_event;
+enum { ASYNC_SPARE = 8 };
+
+struct async_event {
+	struct async_event *next;
+	struct ibv_async_event event;
+	bool spare, used; /* used: a spare one is in the queue */
+};
 
 struct async {
 	pthread_mutex_t lock;
 	struct async_event *first, **last;
-	int fd;              /* a semaphore: one for each event */
-	unsigned generation; /* of the process that uses it */
+	int fd;                                /* a semaphore: one for each event */
+	unsigned generation;                   /* of the process that uses it */
+	struct async_event spare[ASYNC_SPARE]; /* for where memory is short */
 };
 
 /* 0 or a positive errno value. */
 int async_init(struct async *a);
 void async_free(struct async *a);
 
-/* Queues an event. Without memory the event is lost. */
+/* Queues an event. Where memory is short, ASYNC_SPARE events may wait; others are lost. */
 void async_push(struct async *a, const struct ibv_async_event *ev);
 
 /* Deletes the queued events of an object that is destroyed; element points to it. Events that the
