@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """faults.py BUILD-FOLDER TEMPORARY-FOLDER ADDRESS-A ADDRESS-B SAMPLE SEED [WORDS]
 
-Two daemons, a and b, and a program (tests/faults/program.c) do everything once. tests/faults/hook.c, in all three, records
+Two daemons, a and b, and two programs (tests/faults/program_parts.c, verbs.c) do everything once. tests/faults/hook.c, in all of them, records
 each allocation and system call with its last callers: a site. Then each site fails once, in the part of the run in which it
-was seen, and afterwards everything must be as before: the daemons live and answer, the program has ended its part with success
+was seen, and afterwards everything must be as before: the daemons live and answer, a program has ended its part with success
 or with a reason, and no object, charge, descriptor, mapping or block is left. What was left is tried again: a cache that has
 grown does not grow again, a leak does. A site that is called once in a process fails in processes that have just begun.
 
@@ -170,11 +170,13 @@ class Daemon:
 
 
 class Program:
-    def __init__(self):
-        self.process = None
+    """program: for libddpclient; verbs: for libddpverbs, whose two devices are those of a and b."""
+    def __init__(self, name="program"):
+        self.name, self.process = name, None
 
     def start(self, env):
-        self.process = subprocess.Popen([BUILD / "tests/faults/.libs/program"],
+        env = {**env, "DDPVERBS_SOCKETS": f"{a.socket}:{b.socket}"}
+        self.process = subprocess.Popen([BUILD / "tests/faults/.libs" / self.name],
                                         env={**env, "LD_LIBRARY_PATH": str(BUILD / ".libs")}, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
@@ -194,18 +196,20 @@ class Program:
 
 
 a, b = Daemon("a"), Daemon("b")
-program = Program()
+program, verbs = Program(), Program("verbs")
+HAS_VERBS = (BUILD / "tests/faults/.libs/verbs").exists()
 fresh = {}  # what is there after a part, in processes that have just begun
 idle = {}  # what is charged before the program begins
+at_first = {}  # blocks that are there before the first part
 
 
 # ---- parts ----
 
-def use_library(part, first, second):
+def use_library(party, part, first, second):
     def run():
-        said = program.run(part, first, second)
+        said = party.run(part, first, second)
         if not said:
-            raise Finding(f"the program ended: {signal_of(program.process.wait(PATIENCE))}")
+            raise Finding(f"the program ended: {signal_of(party.process.wait(PATIENCE))}")
         if said.startswith("BAD"):
             raise Finding(said)
         return said
@@ -240,6 +244,25 @@ def do_commands(*lines):
     return run
 
 
+# Parts after which the library keeps something at both daemons.
+KEEPING = "devices pair cm endpoint".split()
+
+
+def run_new_verbs():
+    """A process has nothing of them yet."""
+    other = Program("verbs")
+    other.start({**HOOKED, "FAULTS_ONLY": "libddpverbs", "FAULTS_BLOCKS": "no"})  # it ends with all that it has
+    try:
+        said = [use_library(other, part, a, b)() for part in KEEPING]
+        fds = state_of(other.process.pid)[0]
+    finally:
+        other.kill()
+    fresh.setdefault(run_new_verbs, fds)
+    if fds > fresh[run_new_verbs]:
+        raise Finding(f"{fds} descriptors in a process that has {fresh[run_new_verbs]} without a fault")
+    return next((words for words in said if words != "ok"), "ok")
+
+
 def run_admin():
     """Ends sessions and associations of a program that waits, and drains."""
     said = []
@@ -248,7 +271,7 @@ def run_admin():
         other.start(os.environ)
         if other.run("hold", a, b) == "holding":
             shown = a.ctl("-o", command[0], check=False).stdout.splitlines()
-            ids = [line.split()[2] for line in shown if " comm ddpctl" not in line]
+            ids = [line.split()[2] for line in shown if " comm ddpctl" not in line and " comm verbs" not in line]
             words = command if command[0] == "drain" else command + tuple(ids[:1])
             done = a.ctl(*words, check=False)
             if done.returncode:
@@ -312,7 +335,10 @@ def run_capture():
 
 LIBRARY_PARTS = ("attach memory own-memory threads fork queues listen work large raw late enhanced reject refused many "
                  "easy").split()
-parts = [use_library(part, first, second) for part in LIBRARY_PARTS for first, second in ((a, b), (a, a))]
+VERBS_PARTS = "devices objects pair shared window violation cm moved refusal names endpoint".split() if HAS_VERBS else []
+parts = [use_library(party, part, first, second) for party, names_of_parts in ((program, LIBRARY_PARTS), (verbs, VERBS_PARTS))
+         for part in names_of_parts for first, second in ((a, b), (a, a))]
+parts += [run_new_verbs] if HAS_VERBS else []
 parts += [run_killed, run_admin, run_start, run_start_in_vain, run_capture,
           do_commands("status", "assoc", "path", "session", "qp", "srq", "cq", "mr", "mw", "pd", "client", "listener",
                       "event", "config", "limit", "user", "peer", "turn"),
@@ -323,11 +349,13 @@ parts += [run_killed, run_admin, run_start, run_start_in_vain, run_capture,
 # ---- what is left ----
 
 def blocks():
-    return {i: table.site[i].live for i in used_sites() if table.site[i].live}
+    """More than when the processes began: the callers of the first request of a user may differ from those of later ones."""
+    now = {i: table.site[i].live - at_first.get(i, 0) for i in used_sites()}
+    return {i: n for i, n in now.items() if n}
 
 
 def seen():
-    return (blocks(), state_of(a.process.pid), state_of(b.process.pid), state_of(program.process.pid))
+    return (blocks(),) + tuple(state_of(party.process.pid) for party in (a, b, program, verbs) if party.process)
 
 
 def is_of_others(i):
@@ -339,7 +367,7 @@ def is_of_others(i):
 def more_of(now, before):
     """What is more than before, in words: {words without the number: number}."""
     more = {f"blocks of {words_of(i)}": n - before[0].get(i, 0) for i, n in now[0].items() if not is_of_others(i)}
-    for name, new, old in zip(("a", "b", "the program"), now[1:], before[1:]):
+    for name, new, old in zip(("a", "b", "the program", "the program for verbs"), now[1:], before[1:]):
         for what, n, o in zip(("descriptors", "mappings", "KiB of addresses"), new, old):
             more[f"{what} of {name}"] = n - o
     return {words: n for words, n in more.items() if n > 0}
@@ -382,18 +410,39 @@ def nothing_charged():
         raise Finding("charged: " + "; ".join(words))
 
 
+def begin_verbs():
+    """What it keeps in the daemons for good, without a part: connections, listeners, and domains of endpoints."""
+    table.part = 0
+    verbs.start({**HOOKED, "FAULTS_ONLY": "libddpverbs"})
+    for part in KEEPING:
+        said = use_library(verbs, part, a, b)()
+        if said != "ok":
+            raise Finding(f"without a fault: {said}")
+
+
+def is_quiet():
+    before = blocks()
+    time.sleep(0.02)
+    return blocks() == before
+
+
 def begin_all():
     for i in used_sites():
         table.site[i].live = table.site[i].bytes = 0
     a.start()
     b.start()
+    if HAS_VERBS:
+        begin_verbs()
     idle.update(charged())
     program.start({**HOOKED, "FAULTS_ONLY": "libddpclient"})
+    at_first.clear()
+    eventually(is_quiet)
+    at_first.update(blocks())
 
 
 def end_all():
     table.armed = 0
-    for party in (program, a, b):
+    for party in (program, verbs, a, b):
         if party.process and party.process.poll() is None:
             party.process.kill()
             party.process.wait()
@@ -539,6 +588,7 @@ def main():
         record()
         sites = chosen()
         total = len(used_sites())
+        log("# with libddpverbs" if HAS_VERBS else "# libddpverbs is not built, and has no part")
         log(f"# {total} sites after {time.monotonic() - began:.0f} s; {len(sites)} of them fail")
         results = judge_all(sites)
     finally:

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: an allocation or system call of daemon or library that fails once ends in success or in a reason, and leaves
-# nothing: no object, charge, descriptor, mapping or block. Prints how many were tried. FAULTS: how many, drawn by DDP_SEED;
-# 30 by default, 0: all, which takes two minutes.
+# Promise: an allocation or system call of daemon, libddpclient or libddpverbs that fails once ends in success or in a
+# reason, and leaves nothing: no object, charge, descriptor, mapping or block. Prints how many were tried. FAULTS: how
+# many, drawn by DDP_SEED; 30 by default, 0: all, which takes five minutes.
 # shellcheck source=../system/lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3

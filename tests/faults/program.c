@@ -13,18 +13,6 @@
 
 enum { UNDOS = 512, WORDS = 1024 };
 
-static const struct {
-	const char *name;
-	void (*run)(struct program *p);
-} parts[] = {
-	{"attach", part_attach},   {"memory", part_memory},   {"own-memory", part_own_memory},
-	{"threads", part_threads}, {"fork", part_fork},       {"queues", part_queues},
-	{"listen", part_listen},   {"work", part_work},       {"large", part_large},
-	{"raw", part_raw},         {"late", part_late},       {"enhanced", part_enhanced},
-	{"reject", part_reject},   {"refused", part_refused}, {"many", part_many},
-	{"hold", part_hold},       {"easy", part_easy},
-};
-
 static struct {
 	int (*undo)(void *);
 	void *object;
@@ -133,9 +121,9 @@ static void run_line(char *line)
 	p.socket[0] = strtok(NULL, " \n");
 	p.socket[1] = strtok(NULL, " \n");
 	p.address = strtok(NULL, " \n");
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (name && p.address && strcmp(parts[i].name, name) == 0) {
-			run_part(&p, parts[i].run);
+	for (const struct part *at = program_parts; name && p.address && at->name; at++)
+		if (strcmp(at->name, name) == 0) {
+			run_part(&p, at->run);
 			return;
 		}
 	puts("BAD: no such part");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The program of the faults: parts that use the library, each from ddp_open() to ddp_close(). Any
- * call may fail once; then the part ends, and frees what it has. What it finds wrong besides is a
- * complaint.
+ * The programs of the faults: parts that use a library, each from ddp_open() to ddp_close(), or the
+ * like with verbs. Any call may fail once; then the part ends, and frees what it has. What it finds
+ * wrong besides is a complaint.
  */
 #ifndef TESTS_FAULTS_PROGRAM_H
 #define TESTS_FAULTS_PROGRAM_H
@@ -27,6 +27,12 @@ struct program {
 		*address; /* of the daemons of both ends, and where the second one listens */
 	struct end end[2];
 };
+
+/* Of this program; the last one has no name. */
+extern const struct part {
+	const char *name;
+	void (*run)(struct program *p);
+} program_parts[];
 
 /* Ends the part with the sentence of the failure, if r is negative. */
 int try(const char *call, int r);
