@@ -26,6 +26,7 @@ enum {
 	POLL_SERVE_TURNS = 16, /* while they do not */
 	/* A signal that arrives just before a pause does not end it. */
 	PAUSE_SERVE_US = 10000,
+	REARM_US = 10000, /* between attempts to watch a descriptor */
 };
 
 struct event_loop {
@@ -50,11 +51,13 @@ struct event_loop {
 	uint64_t served_us;  /* when descriptors were last checked ... */
 	unsigned idle_turns; /* turns without work since then */
 	unsigned watches;
+	struct list unarmed; /* watches that the kernel lacked memory for */
 	struct list signals;
 	struct histogram turns;
 };
 
 struct event_loop_watch {
+	struct list link; /* in unarmed, or in none */
 	struct event ev;
 	struct event_loop *loop;
 	int fd;
@@ -182,6 +185,7 @@ int event_loop_new(const struct event_loop_hooks *hooks, void *user, uint32_t po
 	l->hooks = hooks;
 	l->user = user;
 	event_loop_set_poll_us(l, poll_us);
+	list_init(&l->unarmed);
 	list_init(&l->signals);
 	read_clock(l);
 	*ret = take_ptr(l);
@@ -265,6 +269,19 @@ static int pause_until(struct event_loop *l, uint64_t expiry_us)
 	return r < 0 && errno != EINTR ? -EIO : 0;
 }
 
+static bool arm_again(struct event_loop *l);
+
+/* Not without end while descriptors cannot wake it. */
+static uint64_t end_of_wait(struct event_loop *l)
+{
+	uint64_t expiry_us = l->hooks->expiry_us(l->user);
+
+	read_clock(l); /* the turn has taken a part of the time until then */
+	if (!arm_again(l) && expiry_us > l->now_us + REARM_US)
+		expiry_us = l->now_us + REARM_US;
+	return expiry_us;
+}
+
 static int block(struct event_loop *l)
 {
 	uint64_t expiry_us;
@@ -276,8 +293,7 @@ static int block(struct event_loop *l)
 		return serve_events(l, EVLOOP_NONBLOCK);
 	}
 	pauses = l->hooks->pauses && l->hooks->pauses(l->user);
-	expiry_us = l->hooks->expiry_us(l->user);
-	read_clock(l); /* the turn has taken a part of the time until then */
+	expiry_us = end_of_wait(l);
 	if (expiry_us <= l->now_us) {
 		wake(l);
 		return serve_events(l, EVLOOP_NONBLOCK);
@@ -430,7 +446,10 @@ static int add_impatient(const struct event_loop_watch *w)
 	struct epoll_event e = {.events = (w->what & EVENT_LOOP_READ ? EPOLLIN : 0) |
 					  (w->what & EVENT_LOOP_WRITE ? EPOLLOUT : 0)};
 
-	return epoll_ctl(w->loop->impatient, EPOLL_CTL_ADD, w->fd, &e);
+	int r = epoll_ctl(w->loop->impatient, EPOLL_CTL_ADD, w->fd, &e);
+
+	return r < 0 && errno == EEXIST ? epoll_ctl(w->loop->impatient, EPOLL_CTL_MOD, w->fd, &e)
+					: r;
 }
 
 static int arm_watch(struct event_loop_watch *w)
@@ -458,6 +477,19 @@ static void disarm_watch(struct event_loop_watch *w)
 	event_del(&w->ev);
 	if (w->what && !(w->what & EVENT_LOOP_PATIENT))
 		(void)epoll_ctl(w->loop->impatient, EPOLL_CTL_DEL, w->fd, NULL);
+	list_del(&w->link);
+}
+
+/* False: some are left. */
+static bool arm_again(struct event_loop *l)
+{
+	list_foreach_safe (it, &l->unarmed) {
+		struct event_loop_watch *w = list_entry(it, struct event_loop_watch, link);
+
+		if (arm_watch(w) == 0)
+			list_del(&w->link);
+	}
+	return list_empty(&l->unarmed);
 }
 
 int event_loop_watch(struct event_loop *l, int fd, unsigned what, event_loop_watch_fn *cb,
@@ -468,6 +500,7 @@ int event_loop_watch(struct event_loop *l, int fd, unsigned what, event_loop_wat
 
 	if (!w)
 		return -ENOMEM;
+	list_init(&w->link);
 	w->loop = l;
 	w->fd = fd;
 	w->what = what;
@@ -481,13 +514,14 @@ int event_loop_watch(struct event_loop *l, int fd, unsigned what, event_loop_wat
 	return 0;
 }
 
-int event_loop_watch_set(struct event_loop_watch *w, unsigned what)
+void event_loop_watch_set(struct event_loop_watch *w, unsigned what)
 {
 	if (w->what == what)
-		return 0;
+		return;
 	disarm_watch(w);
 	w->what = what;
-	return arm_watch(w);
+	if (arm_watch(w))
+		list_add_tail(&w->loop->unarmed, &w->link);
 }
 
 struct event_loop_watch *event_loop_unwatch(struct event_loop_watch *w)

@@ -99,8 +99,9 @@ uint32_t event_loop_poll_us(const struct event_loop *l);
 int event_loop_watch(struct event_loop *l, int fd, unsigned what, event_loop_watch_fn *cb,
 		     void *user, struct event_loop_watch **ret);
 
-/* Changes the events that are waited for; 0 pauses the watch. Returns 0 or -ENOMEM. */
-int event_loop_watch_set(struct event_loop_watch *w, unsigned what);
+/* Changes the events that are waited for; 0 pauses the watch. Where the kernel lacks memory the
+ * descriptor is watched as soon as it has some. */
+void event_loop_watch_set(struct event_loop_watch *w, unsigned what);
 
 /*
  * Ends the watch, from anywhere, its own callback included; cb is not called again. Call it before
