@@ -169,7 +169,7 @@ struct ctl_qp {
 	uint32_t qp_num, client, pid, uid;
 	char comm[32];
 	char state[16];
-	char type[8]; /* "rdmap", "raw" */
+	char type[8]; /* "rdmap", "raw", "dgram" */
 	uint32_t assoc;
 	uint16_t stream, ord, ird, reads_out, reads_in, pad;
 	uint32_t sq_entries, rq_entries, sq_waiting, rq_posted, in_flight;
@@ -182,7 +182,8 @@ struct ctl_qp {
 	uint32_t hold_bytes, hold_ms, held_bytes;
 	uint32_t options; /* set of MSG_QP_ */
 	uint64_t held_msgs;
-	uint64_t not_ready; /* times that the peer had no receive, as it reported */
+	uint64_t not_ready;              /* times that the peer had no receive, as it reported */
+	uint64_t tx_dropped, rx_dropped; /* datagrams that it sent, and those for it */
 };
 
 struct ctl_mr {

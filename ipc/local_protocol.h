@@ -17,7 +17,7 @@
  */
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 16,
+	IPC_VERSION_MINOR = 17,
 
 	/* Each minor number added: */
 	IPC_MINOR_FIRST = 0,
@@ -38,6 +38,7 @@ enum {
 	IPC_MINOR_ACCESS = 14,     /* MSG_OPTIONS_ACCESS, MSG_QP_CREDITS, MSG_QP_STRICT_RECVS */
 	IPC_MINOR_DONE = 15,       /* ring_shared.done, wqe_cqe.index */
 	IPC_MINOR_RNR = 16,        /* MSG_SET_QP_RNR, MSG_QP_RNR */
+	IPC_MINOR_DATAGRAM = 17,   /* MSG_QP_DATAGRAM and its operations */
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"
@@ -80,7 +81,7 @@ enum {
 	/* reply: rings */ \
 	X(CREATE_QP,     create_qp,     client,   RECORD(msg_create_qp),     RECORD(msg_qp),             1, FIRST,       SHORT(msg_qp, offset, OFFSETS)) \
 	X(DESTROY_QP,    destroy_qp,    qp,       HANDLE,                    SURE_EMPTY,                 0, FIRST,       SAME) \
-	X(QUERY_QP,      query_qp,      qp,       HANDLE,                    SURE_RECORD(msg_qp_state),  0, FIRST,       SAME) \
+	X(QUERY_QP,      query_qp,      qp,       HANDLE,                    SURE_RECORD(msg_qp_state),  0, FIRST,       SHORT(msg_qp_state, qkey, DATAGRAM)) \
 	X(LISTEN,        listen,        client,   RECORD(msg_listen),        RECORD(msg_listener),       0, FIRST,       SAME) \
 	X(UNLISTEN,      unlisten,      listener, HANDLE,                    SURE_EMPTY,                 0, FIRST,       SAME) \
 	/* EV_ESTABLISHED, EV_FAILED or EV_REJECTED follows */ \
@@ -139,7 +140,10 @@ enum {
 	X(CTL_SET,       ctl_set,       client,   RECORD(ctl_set),           EMPTY,                      0, CTL_SET,     SAME) \
 	/* reply: ring of packet_ring.h; until the connection ends */ \
 	X(CTL_CAPTURE,   ctl_capture,   client,   RECORD(ctl_capture),       RECORD(msg_capture),        1, CTL_CAPTURE, SAME) \
-	X(SET_QP_RNR,    set_qp_rnr,    qp,       RECORD(msg_qp_rnr),        EMPTY,                      0, RNR,         SAME)
+	X(SET_QP_RNR,    set_qp_rnr,    qp,       RECORD(msg_qp_rnr),        EMPTY,                      0, RNR,         SAME) \
+	X(CREATE_AH,     create_ah,     client,   RECORD(msg_create_ah),     RECORD(msg_handle),         0, DATAGRAM,    SAME) \
+	X(DESTROY_AH,    destroy_ah,    ah,       HANDLE,                    SURE_EMPTY,                 0, DATAGRAM,    SAME) \
+	X(SET_QP_QKEY,   set_qp_qkey,   qp,       RECORD(msg_qp_qkey),       EMPTY,                      0, DATAGRAM,    SAME)
 /* clang-format on */
 
 #endif

@@ -17,6 +17,14 @@ enum {
 	WQE_ALIGN = 64, /* entry sizes are multiples of it */
 };
 
+enum {
+	WQE_DATAGRAM_MAX = 4096, /* bytes of payload of a datagram */
+	WQE_GRH = 40, /* bytes before them in a receive: an IPv6 header with both addresses */
+	WQE_NUMBERS = 1 << 24, /* numbers of datagram queue pairs are below it, and not 0 */
+};
+
+#define WQE_QKEY_OWN UINT32_C(0x80000000) /* a Q_Key with it stands for that of the sender */
+
 #define WQE_QN_TAGGED UINT32_MAX /* a receive for notices of tagged messages */
 
 struct wqe_sge {
@@ -43,6 +51,7 @@ enum {
 	WQE_PLACED =
 		16,     /* Sends, Writes, Immediate Data: complete when the peer has delivered it */
 	WQE_PACED = 32, /* the same, or at the peer's orderly end */
+	WQE_WITH_IMM = 64, /* datagrams: a Send with imm */
 };
 
 /* Statuses of completions, CQE_SUCCESS ...: those of util/wc_status.h. */
@@ -66,10 +75,11 @@ struct wqe_send {
 	uint8_t flags;  /* set of WQE_SIGNALED ... */
 	uint8_t num_sge;
 	uint8_t fetch; /* 1: an agent copies memory of the elements when the request is sent */
-	uint32_t inline_len; /* with the inline flag: bytes in data */
-	uint64_t remote_addr;
-	uint32_t rkey;     /* Bind: the window's new value */
-	uint32_t inv_rkey; /* Send with Invalidate, local invalidation */
+	uint32_t inline_len;  /* with the inline flag: bytes in data */
+	uint64_t remote_addr; /* datagrams: the Q_Key */
+	uint32_t rkey;        /* Bind: the window's new value; datagrams: number of the receiver */
+	uint32_t inv_rkey;    /* Send with Invalidate, local invalidation; datagrams: handle of the
+				 address */
 	union {
 		uint64_t imm; /* Immediate Data */
 		struct {
@@ -128,7 +138,8 @@ struct wqe_cqe {
 	uint8_t pad;
 	uint64_t imm; /* Immediate Data; atomics: the old value; raw: RsvdULP */
 	uint32_t byte_len;
-	uint32_t inv_rkey; /* raw, notice of a tagged message: its STag */
+	uint32_t inv_rkey; /* raw, notice of a tagged message: its STag; receive of a datagram:
+			      number of the sender */
 	uint16_t err_perr; /* row of the error table, 0 if none */
 	uint16_t err_term; /* layer, error type, code */
 	uint32_t err_stag;

@@ -61,7 +61,7 @@ struct ddp_ctx {
 	pthread_mutex_t lock; /* guards the rest, and `uses` and `events` of all objects */
 	unsigned uses;        /* PDs, CQs and ids */
 	unsigned reopened;    /* so many times */
-	struct list pds, mrs, mws, cqs;
+	struct list pds, mrs, mws, cqs, ahs;
 	struct idtab ids;  /* by cookie */
 	struct idtab srqs; /* by cookie, which is a number of its own */
 	struct qp_table qps;
@@ -77,7 +77,7 @@ struct ddp_pd {
 	struct list link; /* in ddp_ctx.pds */
 	uint32_t handle;
 	struct renewed renewed;
-	unsigned uses; /* MRs, windows, QPs and SRQs */
+	unsigned uses; /* MRs, windows, QPs, SRQs and address handles */
 };
 
 /* Behind struct ddp_mr. */
@@ -109,6 +109,12 @@ struct mw {
 	struct mr *mr;
 	uint64_t addr, length;
 	unsigned access;
+};
+
+struct ddp_ah {
+	struct ddp_pd *pd;
+	struct list link; /* in ddp_ctx.ahs */
+	uint32_t handle;  /* 0: as that of a CQ */
 };
 
 /* The place of a QP in the list of one of its CQs, or of its SRQ. */
@@ -201,7 +207,7 @@ struct ddp_srq {
 };
 
 struct ddp_qp {
-	struct ddp_id *id;
+	struct ddp_id *id; /* NULL: datagrams need none */
 	struct ddp_pd *pd;
 	struct ddp_cq *send_cq, *recv_cq;
 	struct cq_user send_user, recv_user, srq_user;
@@ -212,7 +218,7 @@ struct ddp_qp {
 	struct ddp_qp *next_num; /* in ddp_ctx.qps */
 	uint32_t slot;
 	uint32_t max_inline;
-	bool raw;
+	bool raw, datagram;
 	bool fenced;     /* a fence may still wait: */
 	uint32_t fence;  /* index of its entry in sq */
 	unsigned events; /* asynchronous ones that are not acknowledged */

@@ -201,6 +201,7 @@ static struct ddp_ctx *new_context(const char *path)
 	list_init(&ctx->mrs);
 	list_init(&ctx->mws);
 	list_init(&ctx->cqs);
+	list_init(&ctx->ahs);
 	idtab_init(&ctx->ids, MAX_IDS);
 	idtab_init(&ctx->srqs, MAX_IDS);
 	ctx->path = strdup(path);
@@ -262,7 +263,7 @@ int ddp_fd(struct ddp_ctx *ctx)
 _Static_assert((int)DDP_CAP_ATOMIC == MSG_CAP_ATOMIC && (int)DDP_CAP_ENHANCED == MSG_CAP_ENHANCED &&
 		       (int)DDP_CAP_RAW == MSG_CAP_RAW &&
 		       (int)DDP_CAP_MULTIHOMED == MSG_CAP_MULTIHOMED &&
-		       (int)DDP_CAP_RNR == MSG_CAP_RNR,
+		       (int)DDP_CAP_RNR == MSG_CAP_RNR && (int)DDP_CAP_DATAGRAM == MSG_CAP_DATAGRAM,
 	       "features keep their bits");
 
 int ddp_query(struct ddp_ctx *ctx, struct ddp_caps *caps)

@@ -59,6 +59,7 @@ static bool makes_object(uint32_t op)
 	case MSG_CREATE_CQ:
 	case MSG_CREATE_SRQ:
 	case MSG_CREATE_QP:
+	case MSG_CREATE_AH:
 	case MSG_LISTEN:
 	case MSG_LISTEN_KEY:
 		return true;
@@ -158,6 +159,7 @@ static int check_room(const struct ddp_ctx *ctx, const char *call, unsigned nfds
 #define OBJECT_mw true
 #define OBJECT_cq true
 #define OBJECT_qp true
+#define OBJECT_ah true
 #define OBJECT_srq true
 #define OBJECT_listener true
 

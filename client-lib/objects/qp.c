@@ -16,15 +16,39 @@
 
 enum { SRQ_RECVS = 1024 }; /* that one QP holds of a shared receive queue, at most */
 
-_Static_assert((int)DDP_QP_RDMAP == MSG_QP_RDMAP && (int)DDP_QP_RAW == MSG_QP_RAW,
+_Static_assert((int)DDP_QP_RDMAP == MSG_QP_RDMAP && (int)DDP_QP_RAW == MSG_QP_RAW &&
+		       (int)DDP_QP_DATAGRAM == MSG_QP_DATAGRAM,
 	       "types keep their numbers");
+
+/* A QP of datagrams has no session, and so no depths, hold and options. */
+static int check_datagram(const struct ddp_ctx *ctx, const struct ddp_qp_init *init)
+{
+	if (init->qp_type != DDP_QP_DATAGRAM)
+		return init->qkey
+			       ? reason_fail(-EINVAL, "ddp_create_qp: qkey is for DDP_QP_DATAGRAM")
+			       : 0;
+	if (ctx->minor < IPC_MINOR_DATAGRAM)
+		return reason_fail(-EOPNOTSUPP,
+				   "ddp_create_qp: the daemon is too old for datagrams");
+	if (init->max_ord || init->max_ird || init->hold_bytes || init->hold_ms || init->options ||
+	    init->remote_access)
+		return reason_fail(-EINVAL,
+				   "ddp_create_qp: a QP of datagrams has no max_ord, max_ird, "
+				   "hold_bytes, hold_ms, options and remote_access");
+	return 0;
+}
 
 /* Checks the type of the QP and the source of its receives. */
 static int check_kind(const struct ddp_pd *pd, struct ddp_qp_init *init)
 {
-	if (init->qp_type != DDP_QP_RDMAP && init->qp_type != DDP_QP_RAW)
+	int r;
+
+	if ((unsigned)init->qp_type > DDP_QP_DATAGRAM)
 		return reason_fail(-EINVAL, "ddp_create_qp: unknown qp_type %d",
 				   (int)init->qp_type);
+	r = check_datagram(pd->ctx, init);
+	if (r)
+		return r;
 	if (init->qp_type != DDP_QP_RAW && (init->raw_queues || init->raw_notify))
 		return reason_fail(-EINVAL,
 				   "ddp_create_qp: raw_queues and raw_notify are for DDP_QP_RAW");
@@ -42,8 +66,11 @@ static int check_kind(const struct ddp_pd *pd, struct ddp_qp_init *init)
 /* Whether the id may get a QP. */
 static int check_id(const char *call, struct ddp_id *id)
 {
-	enum id_kind kind = id_kind(id);
+	enum id_kind kind;
 
+	if (!id)
+		return reason_fail(-EINVAL, "%s: no id: only a QP of datagrams needs none", call);
+	kind = id_kind(id);
 	if (id->qp)
 		return reason_fail(-EINVAL, "%s: the id has QP %u already", call, id->qp->num);
 	if (kind != ID_FRESH && kind != ID_REQUEST)
@@ -79,6 +106,7 @@ static uint32_t rights_of(uint64_t access)
 /* Checks the limits of the local protocol; those of the daemon may be lower. */
 static int check_init(struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_init *init)
 {
+	const struct ddp_ctx *ctx = pd->ctx;
 	int r;
 
 	if (init->max_send_sge == 0)
@@ -94,7 +122,7 @@ static int check_init(struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_
 		r = context_serves(init->srq->handle, "ddp_create_qp");
 	if (r)
 		return r;
-	if (init->send_cq->ctx != id->ctx || init->recv_cq->ctx != id->ctx || pd->ctx != id->ctx)
+	if (init->send_cq->ctx != ctx || init->recv_cq->ctx != ctx || (id && id->ctx != ctx))
 		return reason_fail(-EINVAL,
 				   "ddp_create_qp: id, PD and CQs belong to different contexts");
 	if (init->max_send_wr > RING_MAX_ENTRIES || init->max_recv_wr > RING_MAX_ENTRIES)
@@ -108,8 +136,10 @@ static int check_init(struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_
 	if (init->max_inline > WQE_MAX_INLINE)
 		return reason_fail(-EINVAL, "ddp_create_qp: max_inline %u: at most %u",
 				   init->max_inline, WQE_MAX_INLINE);
-	r = check_remote_access(id->ctx, "ddp_create_qp", init->remote_access);
-	return r ? r : check_id("ddp_create_qp", id);
+	r = check_remote_access(ctx, "ddp_create_qp", init->remote_access);
+	if (r || (!id && init->qp_type == DDP_QP_DATAGRAM))
+		return r;
+	return check_id("ddp_create_qp", id);
 }
 
 /* True if both rings, with room for the requested entries, fit into the memfd without overlap. */
@@ -153,7 +183,7 @@ static int attach_rings(struct ddp_qp *qp, const struct msg_create_qp *req, cons
 	if (!layout_fits(req, m))
 		return reason_fail(-EPROTO,
 				   "ddp_create_qp: the layout of the daemon's rings is invalid");
-	r = ring_map_get(&qp->id->ctx->maps, "ddp_create_qp", memfd, m->offset, m->bytes, &qp->map,
+	r = ring_map_get(&qp->sq.ctx->maps, "ddp_create_qp", memfd, m->offset, m->bytes, &qp->map,
 			 &rings);
 	if (r)
 		return r;
@@ -166,7 +196,7 @@ static int attach_rings(struct ddp_qp *qp, const struct msg_create_qp *req, cons
 
 static int create_qp(struct ddp_qp *qp, const struct ddp_qp_init *init)
 {
-	struct ddp_ctx *ctx = qp->id->ctx;
+	struct ddp_ctx *ctx = qp->sq.ctx;
 	struct msg_create_qp req = {
 		.pd = qp->pd->handle,
 		.send_cq = init->send_cq->handle,
@@ -216,9 +246,22 @@ static int set_options(struct ddp_qp *qp, const struct ddp_qp_init *a)
 
 	if (req.what == 0)
 		return 0;
-	r = options_call(qp->id->ctx, "ddp_create_qp", MSG_QP_OPTIONS, &req, &state);
+	r = options_call(qp->sq.ctx, "ddp_create_qp", MSG_QP_OPTIONS, &req, &state);
 	if (r)
-		request_destroy_qp(qp->id->ctx, "ddp_create_qp", qp->handle);
+		request_destroy_qp(qp->sq.ctx, "ddp_create_qp", qp->handle);
+	return r;
+}
+
+static int set_first_qkey(struct ddp_qp *qp, uint32_t qkey)
+{
+	struct msg_qp_qkey req = {.handle = qp->handle, .qkey = qkey};
+	int r;
+
+	if (!qkey)
+		return 0;
+	r = request_set_qp_qkey(qp->sq.ctx, "ddp_create_qp", &req);
+	if (r)
+		request_destroy_qp(qp->sq.ctx, "ddp_create_qp", qp->handle);
 	return r;
 }
 
@@ -229,7 +272,7 @@ static void add_srq_user(struct ddp_qp *qp)
 	pthread_mutex_lock(&qp->srq->rq.lock);
 	list_add_tail(&qp->srq->users, &qp->srq_user.link);
 	pthread_mutex_unlock(&qp->srq->rq.lock);
-	context_use(qp->id->ctx, &qp->srq->uses, 1);
+	context_use(qp->sq.ctx, &qp->srq->uses, 1);
 }
 
 static void del_srq_user(struct ddp_qp *qp)
@@ -237,12 +280,12 @@ static void del_srq_user(struct ddp_qp *qp)
 	pthread_mutex_lock(&qp->srq->rq.lock);
 	list_del(&qp->srq_user.link);
 	pthread_mutex_unlock(&qp->srq->rq.lock);
-	context_use(qp->id->ctx, &qp->srq->uses, -1);
+	context_use(qp->sq.ctx, &qp->srq->uses, -1);
 }
 
 static void free_qp(struct ddp_qp *qp)
 {
-	ring_map_put(&qp->id->ctx->maps, qp->map);
+	ring_map_put(&qp->sq.ctx->maps, qp->map);
 	free(qp->sq.ids);
 	free(qp->rq.ids);
 	pthread_mutex_destroy(&qp->sq.lock);
@@ -253,6 +296,8 @@ static void free_qp(struct ddp_qp *qp)
 /* Asynchronous events find the QP by its id. */
 static void set_qp(struct ddp_id *id, struct ddp_qp *qp)
 {
+	if (!id)
+		return;
 	pthread_mutex_lock(&id->ctx->lock);
 	id->qp = qp;
 	pthread_mutex_unlock(&id->ctx->lock);
@@ -260,7 +305,7 @@ static void set_qp(struct ddp_id *id, struct ddp_qp *qp)
 
 static int add_to_table(struct ddp_qp *qp)
 {
-	struct ddp_ctx *ctx = qp->id->ctx;
+	struct ddp_ctx *ctx = qp->sq.ctx;
 	int r;
 
 	pthread_mutex_lock(&ctx->lock);
@@ -274,7 +319,7 @@ static int add_to_table(struct ddp_qp *qp)
 
 static void del_from_table(struct ddp_qp *qp)
 {
-	struct ddp_ctx *ctx = qp->id->ctx;
+	struct ddp_ctx *ctx = qp->sq.ctx;
 
 	pthread_mutex_lock(&ctx->lock);
 	if (qp->handle) /* else ddp_reopen() has removed it */
@@ -294,7 +339,8 @@ static struct ddp_qp *new_qp(struct ddp_id *id, struct ddp_pd *pd, const struct 
 	qp->recv_cq = a->recv_cq;
 	qp->srq = a->srq;
 	qp->raw = a->qp_type == DDP_QP_RAW;
-	qp->sq.ctx = qp->rq.ctx = id->ctx;
+	qp->datagram = a->qp_type == DDP_QP_DATAGRAM;
+	qp->sq.ctx = qp->rq.ctx = pd->ctx;
 	pthread_mutex_init(&qp->sq.lock, NULL);
 	pthread_mutex_init(&qp->rq.lock, NULL);
 	return qp;
@@ -326,7 +372,7 @@ static void give_room(struct ddp_qp *qp)
  * order. */
 static void count_entries(struct ddp_qp *qp)
 {
-	bool counts = qp->id->ctx->minor >= IPC_MINOR_DONE;
+	bool counts = qp->sq.ctx->minor >= IPC_MINOR_DONE;
 
 	qp->sq.counted = counts;
 	qp->rq.counted = counts && !qp->srq && !qp->raw;
@@ -343,7 +389,7 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 {
 	struct ddp_qp_init a;
 	struct ddp_qp *qp;
-	int r = context_here(id->ctx, "ddp_create_qp");
+	int r = context_here(pd->ctx, "ddp_create_qp");
 
 	if (r == 0)
 		r = attr_read("ddp_create_qp", &a, sizeof(a), init);
@@ -362,6 +408,8 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 	if (r == 0)
 		r = set_options(qp, &a);
 	if (r == 0)
+		r = set_first_qkey(qp, a.qkey);
+	if (r == 0)
 		r = add_to_table(qp);
 	if (r) {
 		give_room(qp);
@@ -371,7 +419,7 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 	count_entries(qp);
 	cq_add_user(qp->send_cq, &qp->send_user, qp->slot);
 	cq_add_user(qp->recv_cq, &qp->recv_user, qp->slot);
-	context_use(id->ctx, &pd->uses, 1);
+	context_use(pd->ctx, &pd->uses, 1);
 	if (qp->srq)
 		add_srq_user(qp);
 	set_qp(id, qp);
@@ -386,7 +434,9 @@ int ddp_move_qp(struct ddp_qp *qp, struct ddp_id *to)
 
 	if (r || to == qp->id)
 		return r;
-	if (to->ctx != qp->id->ctx)
+	if (qp->datagram)
+		return reason_fail(-EINVAL, "ddp_move_qp: QP %u is for datagrams", qp->num);
+	if (to->ctx != qp->sq.ctx)
 		return reason_fail(-EINVAL, "ddp_move_qp: QP and id belong to different contexts");
 	r = check_id("ddp_move_qp", to);
 	if (r == 0)
@@ -421,7 +471,7 @@ int ddp_destroy_qp(struct ddp_qp *qp)
 	}
 	cq_del_user(qp->send_cq, &qp->send_user);
 	cq_del_user(qp->recv_cq, &qp->recv_user);
-	context_use(qp->id->ctx, &qp->pd->uses, -1);
+	context_use(qp->sq.ctx, &qp->pd->uses, -1);
 	if (qp->srq)
 		del_srq_user(qp);
 	del_from_table(qp);
@@ -432,11 +482,11 @@ int ddp_destroy_qp(struct ddp_qp *qp)
 
 int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret)
 {
-	int r = request_query_qp(qp->id->ctx, call, qp->handle, ret);
+	int r = request_query_qp(qp->sq.ctx, call, qp->handle, ret);
 
 	if (r)
 		return r;
-	if (ret->state > DDP_QP_ERROR || ret->type > DDP_QP_RAW)
+	if (ret->state > DDP_QP_ERROR || ret->type > DDP_QP_DATAGRAM)
 		return reason_fail(-EPROTO, "%s: the daemon says state %u, type %u", call,
 				   ret->state, ret->type);
 	return 0;
@@ -444,7 +494,7 @@ int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret)
 
 int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr)
 {
-	struct msg_qp_state m;
+	struct msg_qp_state m = {0};
 	struct msg_options_state o;
 	struct ddp_qp_attr a = {0};
 	int r = attr_check("ddp_query_qp", attr);
@@ -452,7 +502,7 @@ int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr)
 	if (r == 0)
 		r = qp_query(qp, "ddp_query_qp", &m);
 	if (r == 0)
-		r = options_query(qp->id->ctx, "ddp_query_qp", MSG_QP_OPTIONS, qp->handle, &o);
+		r = options_query(qp->sq.ctx, "ddp_query_qp", MSG_QP_OPTIONS, qp->handle, &o);
 	if (r)
 		return r;
 	a.hold_bytes = o.hold_bytes;
@@ -483,6 +533,9 @@ int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr)
 	a.max_inline = m.max_inline;
 	a.srq_held = m.srq_held;
 	a.srq_taken = m.srq_taken;
+	a.qkey = m.qkey;
+	a.tx_dropped = m.tx_dropped;
+	a.rx_dropped = m.rx_dropped;
 	attr_write(attr, &a, sizeof(a));
 	return 0;
 }

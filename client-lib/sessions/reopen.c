@@ -143,6 +143,8 @@ static void take_objects(struct ddp_ctx *ctx)
 		srq->handle = 0;
 		srq->rq.gone = true;
 	}
+	list_foreach (it, &ctx->ahs)
+		list_entry(it, struct ddp_ah, link)->handle = 0;
 	list_foreach (it, &ctx->cqs)
 		list_entry(it, struct ddp_cq, link)->handle = 0;
 }

@@ -16,6 +16,9 @@ _Static_assert(offsetof(struct ddp_sge, lkey) == offsetof(struct wqe_sge, lkey),
 	       "copied as they are");
 
 _Static_assert(DDP_QN_TAGGED == WQE_QN_TAGGED, "copied as it is");
+_Static_assert((int)DDP_DATAGRAM_MAX == WQE_DATAGRAM_MAX && (int)DDP_GRH_LEN == WQE_GRH &&
+		       DDP_QKEY_OWN == WQE_QKEY_OWN,
+	       "datagrams have the same limits");
 _Static_assert((int)DDP_WR_SEND == WQE_SEND && (int)DDP_WR_SEND_WITH_INV == WQE_SEND_INV &&
 		       (int)DDP_WR_RDMA_WRITE == WQE_WRITE && (int)DDP_WR_RDMA_READ == WQE_READ &&
 		       (int)DDP_WR_IMM_DATA == WQE_IMM &&
@@ -26,7 +29,7 @@ _Static_assert((int)DDP_WR_SEND == WQE_SEND && (int)DDP_WR_SEND_WITH_INV == WQE_
 _Static_assert((int)DDP_SEND_SIGNALED == WQE_SIGNALED && (int)DDP_SEND_FENCE == WQE_FENCE &&
 		       (int)DDP_SEND_SOLICITED == WQE_SOLICITED &&
 		       (int)DDP_SEND_INLINE == WQE_INLINE && (int)DDP_SEND_PLACED == WQE_PLACED &&
-		       (int)DDP_SEND_PACED == WQE_PACED,
+		       (int)DDP_SEND_PACED == WQE_PACED && (int)DDP_SEND_WITH_IMM == WQE_WITH_IMM,
 	       "flags keep their bits");
 
 /* A value that does not fit into a byte becomes UINT8_MAX, which is not an opcode. */
@@ -117,6 +120,15 @@ static void put_atomic(struct wqe_send *e, uint8_t op, const struct ddp_send_wr 
 	e->atomic.compare_mask = masked ? wr->atomic.compare_mask : UINT64_MAX;
 }
 
+/* Where it goes is in members that other Sends do not use. */
+static void put_datagram(struct wqe_send *e, const struct ddp_send_wr *wr)
+{
+	e->inv_rkey = wr->ud.ah->handle;
+	e->rkey = wr->ud.remote_qp;
+	e->remote_addr = wr->ud.remote_qkey;
+	e->imm = wr->send_flags & DDP_SEND_WITH_IMM ? wr->imm_data : 0;
+}
+
 /* The operands of the operation's form. */
 static void put_operands(const struct ddp_qp *qp, struct wqe_send *e, uint8_t op,
 			 const struct ddp_send_wr *wr)
@@ -124,6 +136,10 @@ static void put_operands(const struct ddp_qp *qp, struct wqe_send *e, uint8_t op
 	const struct opcode *row = opcode_get(op);
 
 	memset(e->operand, 0, sizeof(e->operand));
+	if (qp->datagram) {
+		put_datagram(e, wr);
+		return;
+	}
 	if (qp->raw) {
 		e->raw.rsvd = wr->raw.rsvd;
 		e->raw.qn = op == WQE_SEND ? wr->raw.qn : 0;

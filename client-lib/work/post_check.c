@@ -18,6 +18,8 @@ enum {
 	CHANGES = DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_ATOMIC,
 	PROBES = DDP_SEND_PLACED | DDP_SEND_PACED,
 	FLAGS = DDP_SEND_SIGNALED | DDP_SEND_FENCE | DDP_SEND_SOLICITED | DDP_SEND_INLINE | PROBES,
+	FLAGS_OF_DATAGRAM =
+		DDP_SEND_SIGNALED | DDP_SEND_SOLICITED | DDP_SEND_INLINE | DDP_SEND_WITH_IMM,
 };
 
 /* ---- elements ---- */
@@ -76,6 +78,10 @@ static int check_opcode(const struct ddp_qp *qp, uint8_t opcode, const struct dd
 {
 	if (!opcode_is_send(opcode))
 		return reason_fail(-EINVAL, "%s: unknown opcode %d", CALL, (int)wr->opcode);
+	if (qp->datagram && opcode != WQE_SEND)
+		return reason_fail(-EINVAL,
+				   "%s: QP %u is for datagrams: only DDP_WR_SEND is allowed", CALL,
+				   qp->num);
 	if (qp->raw && !opcode_has(opcode, OPCODE_RAW))
 		return reason_fail(-EINVAL,
 				   "%s: QP %u is raw: only DDP_WR_SEND and DDP_WR_RDMA_WRITE are "
@@ -85,11 +91,15 @@ static int check_opcode(const struct ddp_qp *qp, uint8_t opcode, const struct dd
 }
 
 /* Flags, and elements as the operation has them. */
-static int check_send_flags(const struct opcode *op, const struct ddp_send_wr *wr)
+static int check_send_flags(const struct ddp_qp *qp, const struct opcode *op,
+			    const struct ddp_send_wr *wr)
 {
-	if (wr->send_flags & ~(unsigned)FLAGS)
-		return reason_fail(-EINVAL, "%s: send_flags 0x%x: unknown flags 0x%x", CALL,
-				   wr->send_flags, wr->send_flags & ~(unsigned)FLAGS);
+	unsigned flags = qp->datagram ? FLAGS_OF_DATAGRAM : FLAGS;
+
+	if (wr->send_flags & ~flags)
+		return reason_fail(-EINVAL, "%s: send_flags 0x%x: %s 0x%x", CALL, wr->send_flags,
+				   qp->datagram ? "a datagram cannot have" : "unknown flags",
+				   wr->send_flags & ~flags);
 	if (wr->send_flags & DDP_SEND_INLINE && !(op->traits & OPCODE_PAYLOAD))
 		return reason_fail(-EINVAL, "%s: %s cannot have DDP_SEND_INLINE", CALL, op->text);
 	if (wr->send_flags & PROBES && op->traits & (OPCODE_RESPONSE | OPCODE_LOCAL))
@@ -187,11 +197,31 @@ static int check_raw(const struct ddp_qp *qp, uint8_t op, const struct ddp_send_
 	return op == WQE_WRITE ? check_remote_end(wr, len) : 0;
 }
 
+static int check_datagram(const struct ddp_qp *qp, const struct ddp_send_wr *wr, uint64_t len)
+{
+	const struct ddp_ah *ah = wr->ud.ah;
+
+	if (!ah || ah->pd != qp->pd)
+		return reason_fail(-EINVAL, "%s: ud.ah %s", CALL,
+				   ah ? "and QP have different PDs" : "is not set");
+	if (!ah->handle)
+		return reason_former(CALL);
+	if (wr->ud.remote_qp == 0 || wr->ud.remote_qp >= WQE_NUMBERS)
+		return reason_fail(-EINVAL, "%s: ud.remote_qp 0x%x: expected 1 to 0x%x", CALL,
+				   wr->ud.remote_qp, WQE_NUMBERS - 1);
+	if (len > DDP_DATAGRAM_MAX)
+		return reason_fail(-EINVAL, "%s: datagram of %" PRIu64 " bytes: at most %d", CALL,
+				   len, DDP_DATAGRAM_MAX);
+	return 0;
+}
+
 static int check_operands(const struct ddp_qp *qp, uint8_t opcode, const struct ddp_send_wr *wr,
 			  uint64_t len)
 {
 	int r;
 
+	if (qp->datagram)
+		return check_datagram(qp, wr, len);
 	if (qp->raw)
 		return check_raw(qp, opcode, wr, len);
 	switch (opcode) {
@@ -218,7 +248,7 @@ int post_check_send(const struct ddp_qp *qp, uint8_t opcode, const struct ddp_se
 	if (r == 0)
 		r = check_elements(&qp->sq, CALL, wr->sg_list, wr->num_sge, &all);
 	if (r == 0)
-		r = check_send_flags(opcode_get(opcode), wr);
+		r = check_send_flags(qp, opcode_get(opcode), wr);
 	if (r == 0 && !(wr->send_flags & DDP_SEND_INLINE))
 		r = check_ends(CALL, wr->sg_list, &all);
 	return r ? r : check_operands(qp, opcode, wr, all.len);

@@ -161,6 +161,8 @@ static const struct field qp_fields[] = {
 	F(qp, options, NUM, DETAIL),
 	F(qp, held_msgs, NUM, STATS),
 	F(qp, not_ready, NUM, STATS),
+	F(qp, tx_dropped, NUM, STATS),
+	F(qp, rx_dropped, NUM, STATS),
 };
 
 static const struct field mr_fields[] = {

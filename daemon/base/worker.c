@@ -32,6 +32,7 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	for (unsigned i = 0; i < WORKER_BUCKETS; i++) {
 		list_init(&w->by_peer[i]);
 		list_init(&w->by_id[i]);
+		list_init(&w->datagrams[i]);
 	}
 	list_init(&w->ports);
 	list_init(&w->polled);

@@ -54,19 +54,21 @@ struct worker {
 	const struct association_events *assoc_events;
 	struct block_pool pool; /* for messages in flight */
 	struct idtab assocs;
-	struct list by_peer[WORKER_BUCKETS]; /* associations for sessions, by the peer */
-	struct list by_id[WORKER_BUCKETS];   /* associations */
-	struct list ports;                   /* that programs listen on */
-	struct peers *peers;                 /* their networks; NULL: none is known or limited */
-	struct link_state *links;            /* NULL until it is open */
-	struct timers timers;                /* in milliseconds, like now_ms */
-	struct list polled;                  /* clients whose bell page is read in each turn */
-	struct drr bells;                    /* whose bells are taken next: uids, clients */
-	struct list active;                  /* associations that may have something to send */
-	struct list served;                  /* those that sent in this turn */
-	struct drr users;                    /* whose turn to send it is: uids, clients, shares */
-	struct drr others;                   /* of these users: messages of no client */
-	struct drr requests;                 /* whose record is read next: uids, clients */
+	struct list by_peer[WORKER_BUCKETS];   /* associations for sessions, by the peer */
+	struct list by_id[WORKER_BUCKETS];     /* associations */
+	struct list ports;                     /* that programs listen on */
+	struct list datagrams[WORKER_BUCKETS]; /* queue pairs of datagrams, by number */
+	uint32_t last_datagram;                /* number given out */
+	struct peers *peers;                   /* their networks; NULL: none is known or limited */
+	struct link_state *links;              /* NULL until it is open */
+	struct timers timers;                  /* in milliseconds, like now_ms */
+	struct list polled;                    /* clients whose bell page is read in each turn */
+	struct drr bells;                      /* whose bells are taken next: uids, clients */
+	struct list active;                    /* associations that may have something to send */
+	struct list served;                    /* those that sent in this turn */
+	struct drr users;                      /* whose turn to send it is: uids, clients, shares */
+	struct drr others;                     /* of these users: messages of no client */
+	struct drr requests;                   /* whose record is read next: uids, clients */
 	int64_t requests_us;     /* how long requests may take yet while there is other work */
 	const struct list *user; /* of `users`, who was served last ... */
 	bool alone;              /* ... and no other was */

@@ -14,6 +14,7 @@
 #include "daemon/objects/memory/agent.h"
 #include "daemon/objects/client/async.h"
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/datagrams/ah.h"
 #include "daemon/objects/queues/cq.h"
 #include "daemon/objects/sessions/listener.h"
 #include "daemon/objects/memory/mr.h"
@@ -87,6 +88,7 @@ static bool free_objects(struct client *c, uint32_t n)
 	FREE_SOME(c->handles.requests, session_request, session_request_free);
 	FREE_SOME(c->handles.qps, qp, qp_free);
 	FREE_SOME(c->handles.srqs, srq, srq_free);
+	FREE_SOME(c->handles.ahs, ah, ah_free);
 	FREE_SOME(c->handles.mws, mw, mw_free);
 	FREE_SOME(c->handles.mrs, mr, mr_free);
 	FREE_SOME(c->handles.cqs, cq, cq_free);

@@ -20,6 +20,7 @@
 #include "ipc/ctl.h"
 #include "ipc/msg.h"
 
+struct ah;
 struct client;
 struct cq;
 struct listener;

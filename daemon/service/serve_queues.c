@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests about completion queues, shared receive queues and queue pairs. */
+/* Requests about completion queues, shared receive queues, queue pairs and address handles. */
+#include "daemon/objects/datagrams/ah.h"
 #include "daemon/objects/queues/cq.h"
 #include "daemon/objects/queues/srq.h"
 #include "daemon/objects/sessions/qp.h"
@@ -78,6 +79,11 @@ int serve_set_qp_rnr(struct qp *qp, const struct msg_qp_rnr *req, struct reply *
 	return qp_options_set_rnr(qp, req, rep);
 }
 
+int serve_set_qp_qkey(struct qp *qp, const struct msg_qp_qkey *req, struct reply *rep)
+{
+	return qp_set_qkey(qp, req, rep);
+}
+
 void serve_destroy_qp(struct qp *qp)
 {
 	qp_free(qp);
@@ -86,4 +92,17 @@ void serve_destroy_qp(struct qp *qp)
 void serve_query_qp(struct qp *qp, struct msg_qp_state *ret)
 {
 	qp_query(qp, ret);
+}
+
+/* ---- address handles ---- */
+
+int serve_create_ah(struct client *c, const struct msg_create_ah *req, struct msg_handle *ret,
+		    struct reply *rep)
+{
+	return ah_create(c, req, ret, rep);
+}
+
+void serve_destroy_ah(struct ah *ah)
+{
+	ah_free(ah);
 }

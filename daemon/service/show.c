@@ -8,6 +8,7 @@
 #include "daemon/base/queue.h"
 #include "daemon/base/reply.h"
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/datagrams/datagram.h"
 #include "daemon/objects/queues/cq.h"
 #include "daemon/objects/sessions/listener.h"
 #include "daemon/objects/memory/mr.h"
@@ -91,6 +92,25 @@ static void put_endpoint(struct ctl_qp *r, const struct rdmap *ep)
 	r->not_ready = info.not_ready;
 }
 
+static const char *type_str(const struct qp *qp)
+{
+	static const char *const types[] = {
+		[MSG_QP_RDMAP] = "rdmap", [MSG_QP_RAW] = "raw", [MSG_QP_DATAGRAM] = "dgram"};
+
+	return types[qp_type(qp)];
+}
+
+/* In the place of an endpoint. */
+static void put_datagram(struct ctl_qp *r, const struct datagram *d)
+{
+	r->tx_msgs = d->traffic.tx_msgs;
+	r->rx_msgs = d->traffic.rx_msgs;
+	r->tx_bytes = d->traffic.tx_bytes;
+	r->rx_bytes = d->traffic.rx_bytes;
+	r->tx_dropped = d->tx_dropped;
+	r->rx_dropped = d->rx_dropped;
+}
+
 static void show_qp(struct show *s, void *obj)
 {
 	struct ctl_qp *r = &s->rec.qp;
@@ -101,8 +121,8 @@ static void show_qp(struct show *s, void *obj)
 	r->pid = (uint32_t)qp->client->pid;
 	r->uid = qp->client->uid;
 	memcpy(r->comm, qp->client->comm, sizeof(r->comm));
-	show_string(r->type, sizeof(r->type), qp->attr.raw ? "raw" : "rdmap");
-	show_string(r->state, sizeof(r->state), qp_state_str(qp->state));
+	show_string(r->type, sizeof(r->type), type_str(qp));
+	show_string(r->state, sizeof(r->state), qp_state_str(qp_state(qp)));
 	if (qp->assoc) {
 		r->assoc = qp->assoc->id;
 		r->stream = qp->sid;
@@ -110,6 +130,8 @@ static void show_qp(struct show *s, void *obj)
 	}
 	put_queues(r, qp);
 	put_endpoint(r, qp->ep);
+	if (qp->datagram)
+		put_datagram(r, qp->datagram);
 	r->options = qp->options;
 	r->pd = show_number(qp->scope.pd->handle);
 	r->send_cq = show_number(qp->wq.send_cq->handle);

@@ -55,6 +55,9 @@ enum rdmap_status {
 		RDMAP_STATUS_COUNT
 };
 
+/* The completion status for a STAG_E_ outcome of a check of local memory. */
+enum rdmap_status rdmap_status_of_stag(int outcome);
+
 /* A send-side work request, copied out of a ring. */
 struct rdmap_wr {
 	uint64_t cookie; /* given back in the completion */

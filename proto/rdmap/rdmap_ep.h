@@ -210,11 +210,6 @@ struct rdmap {
 	struct wire_term reason; /* the same as a Terminate, sent or received */
 };
 
-/* ---- rdmap_status.c ---- */
-
-/* The completion status for a STAG_E_ outcome of a check of local memory. */
-enum rdmap_status rdmap_status_of_stag(int outcome);
-
 /* ---- rdmap.c: life ---- */
 
 /* An access of the endpoint to local memory: STAG_LOCAL_WRITE to write, 0 to read. */

@@ -184,7 +184,8 @@ static const struct member m_msg_qp_state[] = {
 	M(msg_qp_state, peer_ird),     M(msg_qp_state, peer_ord),   M(msg_qp_state, type),
 	M(msg_qp_state, sq_entries),   M(msg_qp_state, rq_entries), M(msg_qp_state, max_send_sge),
 	M(msg_qp_state, max_recv_sge), M(msg_qp_state, max_inline), M(msg_qp_state, srq_held),
-	M(msg_qp_state, srq_taken)};
+	M(msg_qp_state, srq_taken),    M(msg_qp_state, qkey),       M(msg_qp_state, pad),
+	M(msg_qp_state, tx_dropped),   M(msg_qp_state, rx_dropped)};
 static const struct member m_msg_addr[] = {M(msg_addr, family), M(msg_addr, port),
 					   M(msg_addr, scope), M(msg_addr, bytes)};
 static const struct member m_msg_path[] = {
@@ -196,6 +197,11 @@ static const struct member m_msg_options[] = {M(msg_options, hdr),     M(msg_opt
 					      M(msg_options, access)};
 static const struct member m_msg_qp_rnr[] = {M(msg_qp_rnr, hdr), M(msg_qp_rnr, handle),
 					     M(msg_qp_rnr, retry), M(msg_qp_rnr, timer_ms)};
+static const struct member m_msg_qp_qkey[] = {M(msg_qp_qkey, hdr), M(msg_qp_qkey, handle),
+					      M(msg_qp_qkey, qkey)};
+static const struct member m_msg_create_ah[] = {M(msg_create_ah, hdr), M(msg_create_ah, pd),
+						M(msg_create_ah, pad), M(msg_create_ah, remote),
+						M(msg_create_ah, local)};
 static const struct member m_msg_options_state[] = {
 	M(msg_options_state, hdr),        M(msg_options_state, hold_bytes),
 	M(msg_options_state, hold_ms),    M(msg_options_state, flags),
@@ -284,6 +290,7 @@ static const struct member m_ddp_wc[] = {M(ddp_wc, wr_id),
 					 M(ddp_wc, qp_num),
 					 M(ddp_wc, wc_flags),
 					 M(ddp_wc, invalidated_rkey),
+					 M(ddp_wc, src_qp),
 					 M(ddp_wc, term),
 					 M(ddp_wc, err_kind),
 					 M(ddp_wc, err_stag),
@@ -343,24 +350,25 @@ static const struct member m_ddp_id_attr[] = {M(ddp_id_attr, struct_size), M(ddp
 					      M(ddp_id_attr, stream),      M(ddp_id_attr, assoc),
 					      M(ddp_id_attr, service_key)};
 static const struct member m_ddp_qp_init[] = {
-	M(ddp_qp_init, struct_size),  M(ddp_qp_init, send_cq),     M(ddp_qp_init, recv_cq),
-	M(ddp_qp_init, max_send_wr),  M(ddp_qp_init, max_recv_wr), M(ddp_qp_init, max_send_sge),
-	M(ddp_qp_init, max_recv_sge), M(ddp_qp_init, max_inline),  M(ddp_qp_init, max_ord),
-	M(ddp_qp_init, max_ird),      M(ddp_qp_init, sq_sig_all),  M(ddp_qp_init, srq),
-	M(ddp_qp_init, qp_type),      M(ddp_qp_init, raw_queues),  M(ddp_qp_init, raw_notify),
-	M(ddp_qp_init, hold_bytes),   M(ddp_qp_init, hold_ms),     M(ddp_qp_init, options),
-	M(ddp_qp_init, remote_access)};
+	M(ddp_qp_init, struct_size),   M(ddp_qp_init, send_cq),     M(ddp_qp_init, recv_cq),
+	M(ddp_qp_init, max_send_wr),   M(ddp_qp_init, max_recv_wr), M(ddp_qp_init, max_send_sge),
+	M(ddp_qp_init, max_recv_sge),  M(ddp_qp_init, max_inline),  M(ddp_qp_init, max_ord),
+	M(ddp_qp_init, max_ird),       M(ddp_qp_init, sq_sig_all),  M(ddp_qp_init, srq),
+	M(ddp_qp_init, qp_type),       M(ddp_qp_init, raw_queues),  M(ddp_qp_init, raw_notify),
+	M(ddp_qp_init, hold_bytes),    M(ddp_qp_init, hold_ms),     M(ddp_qp_init, options),
+	M(ddp_qp_init, remote_access), M(ddp_qp_init, qkey)};
 static const struct member m_ddp_qp_attr[] = {
-	M(ddp_qp_attr, struct_size),  M(ddp_qp_attr, state),        M(ddp_qp_attr, qp_num),
-	M(ddp_qp_attr, max_tagged),   M(ddp_qp_attr, max_untagged), M(ddp_qp_attr, ord),
-	M(ddp_qp_attr, ird),          M(ddp_qp_attr, stream),       M(ddp_qp_attr, assoc),
-	M(ddp_qp_attr, local),        M(ddp_qp_attr, remote),       M(ddp_qp_attr, max_ord),
-	M(ddp_qp_attr, max_ird),      M(ddp_qp_attr, peer_ird),     M(ddp_qp_attr, peer_ord),
-	M(ddp_qp_attr, qp_type),      M(ddp_qp_attr, max_send_wr),  M(ddp_qp_attr, max_recv_wr),
-	M(ddp_qp_attr, max_send_sge), M(ddp_qp_attr, max_recv_sge), M(ddp_qp_attr, max_inline),
-	M(ddp_qp_attr, srq_held),     M(ddp_qp_attr, srq_taken),    M(ddp_qp_attr, hold_bytes),
-	M(ddp_qp_attr, hold_ms),      M(ddp_qp_attr, options),      M(ddp_qp_attr, held_bytes),
-	M(ddp_qp_attr, held_msgs),    M(ddp_qp_attr, remote_access)};
+	M(ddp_qp_attr, struct_size),  M(ddp_qp_attr, state),         M(ddp_qp_attr, qp_num),
+	M(ddp_qp_attr, max_tagged),   M(ddp_qp_attr, max_untagged),  M(ddp_qp_attr, ord),
+	M(ddp_qp_attr, ird),          M(ddp_qp_attr, stream),        M(ddp_qp_attr, assoc),
+	M(ddp_qp_attr, local),        M(ddp_qp_attr, remote),        M(ddp_qp_attr, max_ord),
+	M(ddp_qp_attr, max_ird),      M(ddp_qp_attr, peer_ird),      M(ddp_qp_attr, peer_ord),
+	M(ddp_qp_attr, qp_type),      M(ddp_qp_attr, max_send_wr),   M(ddp_qp_attr, max_recv_wr),
+	M(ddp_qp_attr, max_send_sge), M(ddp_qp_attr, max_recv_sge),  M(ddp_qp_attr, max_inline),
+	M(ddp_qp_attr, srq_held),     M(ddp_qp_attr, srq_taken),     M(ddp_qp_attr, hold_bytes),
+	M(ddp_qp_attr, hold_ms),      M(ddp_qp_attr, options),       M(ddp_qp_attr, held_bytes),
+	M(ddp_qp_attr, held_msgs),    M(ddp_qp_attr, remote_access), M(ddp_qp_attr, qkey),
+	M(ddp_qp_attr, tx_dropped),   M(ddp_qp_attr, rx_dropped)};
 static const struct member m_ddp_sge[] = {M(ddp_sge, addr), M(ddp_sge, length), M(ddp_sge, lkey)};
 static const struct member m_ddp_send_wr[] = {M(ddp_send_wr, wr_id),
 					      M(ddp_send_wr, next),
@@ -388,7 +396,8 @@ static const struct member m_ddp_send_wr[] = {M(ddp_send_wr, wr_id),
 					      M(ddp_send_wr, bind.access),
 					      M(ddp_send_wr, raw),
 					      M(ddp_send_wr, raw.qn),
-					      M(ddp_send_wr, raw.rsvd)};
+					      M(ddp_send_wr, raw.rsvd),
+					      M(ddp_send_wr, ud)};
 static const struct member m_ddp_recv_wr[] = {M(ddp_recv_wr, wr_id), M(ddp_recv_wr, next),
 					      M(ddp_recv_wr, sg_list), M(ddp_recv_wr, num_sge),
 					      M(ddp_recv_wr, qn)};
@@ -483,6 +492,8 @@ static const struct {
 	       S(msg_options),
 	       S(msg_options_state),
 	       S(msg_qp_rnr),
+	       S(msg_qp_qkey),
+	       S(msg_create_ah),
 	       S(msg_resize_cq),
 	       S(msg_reg_own_mr),
 	       S(ddp_reg_attr),

@@ -240,6 +240,7 @@ union request {
 	struct msg_listen_key listen_key;
 	struct msg_set_primary primary;
 	struct msg_qp_rnr rnr;
+	struct msg_create_ah ah;
 	struct ctl_show show;
 	struct ctl_do verb;
 	struct ctl_set set;
@@ -256,7 +257,7 @@ static void listen_here(struct msg_listen *m)
 }
 
 /* What a request needs to be more than refused. A new one has a case here if zeros are not that. */
-_Static_assert(MSG_OP_COUNT == MSG_SET_QP_RNR + 1, "every request is known");
+_Static_assert(MSG_OP_COUNT == MSG_SET_QP_QKEY + 1, "every request is known");
 
 static void begin_request(union request *r)
 {
@@ -277,6 +278,9 @@ static void begin_request(union request *r)
 		break;
 	case MSG_SET_QP_RNR:
 		r->rnr.timer_ms = 1;
+		break;
+	case MSG_CREATE_AH:
+		r->ah.remote = programs.own;
 		break;
 	case MSG_CTL_SHOW:
 		r->show.version = CTL_VERSION;

@@ -246,6 +246,9 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 		r->alloc_mw.handle = 8;
 		r->alloc_mw.stag = 0x4d5e6f00 + f->nrec;
 		break;
+	case MSG_CREATE_AH:
+		r->create_ah.handle = 6;
+		break;
 	case MSG_CREATE_SRQ:
 		make_srq(f, &req->create_srq, r);
 		break;

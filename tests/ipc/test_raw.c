@@ -23,9 +23,9 @@ Test(raw, the_daemon_learns_queues_and_notice_bits)
 	init.raw_notify = 1;
 	make_qp(&init, -EINVAL);
 	cr_assert(reason_has("are for DDP_QP_RAW"));
-	init.qp_type = (enum ddp_qp_type)2;
+	init.qp_type = (enum ddp_qp_type)3;
 	make_qp(&init, -EINVAL);
-	cr_assert(reason_has("unknown qp_type 2"));
+	cr_assert(reason_has("unknown qp_type 3"));
 }
 
 Test(raw, a_message_has_its_queue_and_its_bits)

@@ -74,10 +74,16 @@ static bool reason_has(const char *part)
 	return false;
 }
 
+/* Numbers count from 101, in the order in which queue pairs are made. */
+static struct ring *send_ring(struct ddp_qp *of)
+{
+	return &fake.qp[ddp_qp_num(of) - 101].sq;
+}
+
 /* Posts the request. Returns its entry in the ring. */
 static const struct wqe_send *post(struct ddp_qp *to, struct ddp_send_wr wr)
 {
-	struct ring *r = &fake.qp[to == raw].sq;
+	struct ring *r = send_ring(to);
 	const struct wqe_send *e;
 
 	cr_assert_eq(ddp_post_send(to, &wr, NULL), 0, "%s", ddp_last_reason());
@@ -95,7 +101,7 @@ static void refused(struct ddp_qp *to, struct ddp_send_wr wr, const char *reason
 	cr_assert_eq(ddp_post_send(to, &wr, &bad), -EINVAL, "%s", reason);
 	cr_assert_eq(bad, &wr);
 	cr_assert(reason_has(reason), "%s", reason);
-	cr_assert_eq(ring_avail(&fake.qp[to == raw].sq), 0);
+	cr_assert_eq(ring_avail(send_ring(to)), 0);
 }
 
 #endif

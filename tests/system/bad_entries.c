@@ -289,6 +289,58 @@ static unsigned invalid_raw(struct rig *r)
 	return failed;
 }
 
+/* ---- datagrams ---- */
+
+static unsigned try_datagram(struct rig *r, const char *name, const struct wqe_send *bad,
+			     unsigned want)
+{
+	struct wqe_cqe c;
+
+	post(&r->from.sq, bad, sizeof(*bad));
+	ring_for(r, &r->from);
+	c = completion(r);
+	if (c.status != want)
+		fprintf(stderr, "bad_entries: status %u, not %u\n", c.status, want);
+	return !check(name, c.status == want);
+}
+
+static unsigned invalid_datagrams(struct rig *r)
+{
+	struct msg_create_ah m = {.hdr = {MSG_CREATE_AH, 9}, .pd = r->pd, .remote = r->at};
+	struct wqe_send good = {.opcode = WQE_SEND, .flags = WQE_SIGNALED, .rkey = 1}, e;
+	unsigned failed;
+
+	m.remote.port = 0;
+	good.inv_rkey = ((const struct msg_handle *)call(&r->b, &m, sizeof(m), NULL, 0))->handle;
+	r->from = make_side(r, MSG_QP_DATAGRAM, 0);
+	failed = try_datagram(r, "a datagram for nobody", &good, CQE_SUCCESS);
+	e = good;
+	e.inv_rkey ^= 0x10000;
+	failed += try_datagram(r, "an unknown address handle", &e, CQE_LOC_OP_ERR);
+	e = good;
+	e.fetch = 1;
+	failed += try_datagram(r, "a datagram to be fetched", &e, CQE_LOC_OP_ERR);
+	e = good;
+	e.flags |= WQE_FENCE;
+	failed += try_datagram(r, "a datagram with a fence", &e, CQE_LOC_OP_ERR);
+	e = good;
+	e.num_sge = 2;
+	e.sge[0] = e.sge[1] = (struct wqe_sge){IOVA, PAGE, r->stag};
+	failed += try_datagram(r, "a datagram of 8 KiB", &e, CQE_LOC_LEN_ERR);
+	e.num_sge = 1;
+	e.sge[0] = (struct wqe_sge){IOVA + 1, PAGE, r->stag};
+	failed += try_datagram(r, "a datagram beyond its region", &e, CQE_LOC_BOUNDS_ERR);
+	e.num_sge = 255;
+	failed += try_datagram(r, "a datagram of 255 elements", &e, CQE_LOC_SGE_ERR);
+	for (uint8_t op = 0; op <= WQE_OPCODE_COUNT; op++) {
+		e = good;
+		e.opcode = op;
+		if (op != WQE_SEND)
+			failed += try_datagram(r, "no Send", &e, CQE_LOC_OP_ERR);
+	}
+	return failed;
+}
+
 /* ---- receives ---- */
 
 /* A message meets the bad receive first, then a good one. */
@@ -395,6 +447,7 @@ int main(int argc, char **argv)
 	begin(&r, MSG_QP_RAW, 0);
 	failed += invalid_raw(&r) + invalid_receives(&r, &r.to.rq, 2);
 	end(&r, MSG_EV_HALF_CLOSED);
+	failed += invalid_datagrams(&r);
 	failed += shared_receives(&r);
 	printf("%u failed\n", failed);
 	return failed ? 1 : 0;

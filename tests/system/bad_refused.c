@@ -128,8 +128,12 @@ static unsigned refuse_qps(struct bad *b)
 	m.srq = srq.handle = make_srq(b, m.pd);
 	failed += !REFUSED("two receive queues", b, m, EINVAL);
 	m.rq_entries = 0;
-	m.type = MSG_QP_RAW + 1;
-	failed += !REFUSED("a queue pair of type 2", b, m, EINVAL);
+	m.type = MSG_QP_DATAGRAM + 1;
+	failed += !REFUSED("a queue pair of type 3", b, m, EINVAL);
+	m.type = MSG_QP_DATAGRAM;
+	m.ord = 1;
+	failed += !REFUSED("datagrams with Reads", b, m, EINVAL);
+	m.ord = 0;
 	m.type = MSG_QP_RAW;
 	failed += !REFUSED("a raw one without queues", b, m, EINVAL);
 	m.raw_queues = 9;

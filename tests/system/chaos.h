@@ -22,6 +22,7 @@ enum chaos_kind {
 	CHAOS_CQ,
 	CHAOS_QP,
 	CHAOS_SRQ,
+	CHAOS_AH,
 	CHAOS_LISTENER,
 	CHAOS_REQUEST,
 	CHAOS_KINDS,
@@ -42,7 +43,8 @@ enum {
 struct chaos_shared {
 	_Atomic uint64_t sent[MSG_OP_COUNT], done[MSG_OP_COUNT];
 	_Atomic uint64_t events, posts;
-	_Atomic uint32_t stags[CHAOS_STAGS], nstags; /* keys of their regions and windows */
+	_Atomic uint32_t stags[CHAOS_STAGS], nstags; /* keys of their regions and windows,
+							   and numbers of queue pairs */
 };
 
 /* A ring, if entry is not 0: it belongs to the queue pair in that slot. */

@@ -143,6 +143,18 @@ static void chaos_element(struct chaos *c, struct wqe_sge *s)
 	s->lkey = chaos_stag(c);
 }
 
+/* For a queue pair of datagrams, to the number that a stag may be. */
+static void chaos_fill_datagram(struct chaos *c, struct wqe_send *w)
+{
+	uint32_t n = c->nheld[CHAOS_AH];
+
+	w->opcode = WQE_SEND;
+	w->flags = WQE_SIGNALED | (chaos_once_in(c, 2) ? WQE_WITH_IMM : 0);
+	w->fetch = 0;
+	w->inv_rkey = n > 0 ? c->held[CHAOS_AH][chaos_below(c, n)] : 0;
+	w->remote_addr = chaos_below(c, 3);
+}
+
 static void chaos_fill_send(struct chaos *c, struct wqe_send *w)
 {
 	memset(w, 0, sizeof(*w));
@@ -162,6 +174,8 @@ static void chaos_fill_send(struct chaos *c, struct wqe_send *w)
 		w->bind.access = chaos_below(c, 32);
 		w->bind.length = chaos_below(c, CHAOS_MEMORY);
 	}
+	if (chaos_once_in(c, 4))
+		chaos_fill_datagram(c, w);
 	for (unsigned i = 0; i < 3; i++)
 		chaos_element(c, &w->sge[i]);
 }
@@ -267,6 +281,9 @@ static void chaos_took(struct chaos *c, const uint8_t *rec, int *fds, unsigned n
 	if (kind == CHAOS_MR || kind == CHAOS_MW)
 		c->shared->stags[c->shared->nstags++ % CHAOS_STAGS] =
 			((const struct msg_mr *)rec)->stag;
+	else if (kind == CHAOS_QP)
+		c->shared->stags[c->shared->nstags++ % CHAOS_STAGS] =
+			((const struct msg_qp *)rec)->qp_num;
 	switch (hdr->op) {
 	case MSG_HELLO:
 		chaos_took_hello(c, (const void *)rec, fds, n);

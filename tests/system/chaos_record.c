@@ -107,6 +107,11 @@ static void fill_srq(struct chaos *c, void *rec)
 	fill_handle(c, rec, CHAOS_SRQ);
 }
 
+static void fill_ah(struct chaos *c, void *rec)
+{
+	fill_handle(c, rec, CHAOS_AH);
+}
+
 static void fill_listener(struct chaos *c, void *rec)
 {
 	fill_handle(c, rec, CHAOS_LISTENER);
@@ -249,6 +254,9 @@ static void fill_create_qp(struct chaos *c, void *rec)
 	} else if (chaos_once_in(c, 4)) {
 		m->type = MSG_QP_RAW;
 		m->raw_queues = (uint16_t)chaos_below(c, 8);
+	} else if (chaos_once_in(c, 4)) {
+		m->type = MSG_QP_DATAGRAM;
+		m->ord = m->ird = 0;
 	}
 }
 
@@ -273,6 +281,24 @@ static void fill_qp_rnr(struct chaos *c, void *rec)
 	m->handle = chaos_handle(c, CHAOS_QP);
 	m->retry = chaos_below(c, 9);
 	m->timer_ms = chaos_number(c);
+}
+
+static void fill_qp_qkey(struct chaos *c, void *rec)
+{
+	struct msg_qp_qkey *m = rec;
+
+	m->handle = chaos_handle(c, CHAOS_QP);
+	m->qkey = chaos_below(c, 3);
+}
+
+static void fill_create_ah(struct chaos *c, void *rec)
+{
+	struct msg_create_ah *m = rec;
+
+	m->pd = chaos_handle(c, CHAOS_PD);
+	m->remote = chaos_addr(c, 0);
+	if (chaos_once_in(c, 4))
+		m->local = chaos_addr(c, 0);
 }
 
 static void fill_srq_options(struct chaos *c, void *rec)
@@ -456,6 +482,9 @@ struct chaos_row {
 #define ROW_CTL_SET ROW(ctl_set, fill_ctl_set)
 #define ROW_CTL_CAPTURE ROW(ctl_capture, fill_ctl_capture)
 #define ROW_SET_QP_RNR ROW(msg_qp_rnr, fill_qp_rnr)
+#define ROW_CREATE_AH ROW_MAKES(msg_create_ah, fill_create_ah, CHAOS_AH)
+#define ROW_DESTROY_AH ROW_ENDS(msg_handle, fill_ah, CHAOS_AH)
+#define ROW_SET_QP_QKEY ROW(msg_qp_qkey, fill_qp_qkey)
 
 static const struct chaos_row table[MSG_OP_COUNT] = {
 #define X(op, ...) [MSG_##op] = ROW_##op,

@@ -17,7 +17,7 @@
 #include "tests/lib/row.h"
 #include "tests/system/bad_rig.h"
 
-enum kind { PD, MR, CQ, QP, SRQ, MW, LISTENER, REQUEST, KINDS };
+enum kind { PD, MR, CQ, QP, SRQ, AH, MW, LISTENER, REQUEST, KINDS };
 
 /* More than a new client has of any kind. */
 enum { MANY = 3 };
@@ -63,6 +63,9 @@ static const struct {
 	{"change of a shared queue", SRQ, MSG_MODIFY_SRQ, sizeof(struct msg_modify_srq), false},
 	{"options of a queue pair", QP, MSG_QP_OPTIONS, sizeof(struct msg_options), false},
 	{"waits of a queue pair", QP, MSG_SET_QP_RNR, sizeof(struct msg_qp_rnr), false},
+	{"the Q_Key of a queue pair", QP, MSG_SET_QP_QKEY, sizeof(struct msg_qp_qkey), false},
+	{"an address handle in a domain", PD, MSG_CREATE_AH, sizeof(struct msg_create_ah), false},
+	{"destroy of an address handle", AH, MSG_DESTROY_AH, sizeof(struct msg_handle), false},
 	{"options of a shared queue", SRQ, MSG_SRQ_OPTIONS, sizeof(struct msg_options), false},
 	{"dealloc of a window", MW, MSG_DEALLOC_MW, sizeof(struct msg_handle), false},
 	{"query of a window", MW, MSG_QUERY_MW, sizeof(struct msg_handle), false},
@@ -116,6 +119,13 @@ static void make_request(struct owner *o, const char *address)
 	o->has[REQUEST] = ev->request;
 }
 
+static uint32_t make_ah(struct bad *b, uint32_t pd, const char *address)
+{
+	struct msg_create_ah ah = {.hdr = {MSG_CREATE_AH, 1}, .pd = pd, .remote = at(address, 0)};
+
+	return ((const struct msg_handle *)call(b, &ah, sizeof(ah), NULL, 0))->handle;
+}
+
 static void make_owner(struct owner *o, const char *socket, const char *address)
 {
 	struct ring sq;
@@ -131,6 +141,7 @@ static void make_owner(struct owner *o, const char *socket, const char *address)
 		o->has[MW] = make_mw(&o->conn, pd, MSG_MW_TYPE_1);
 		o->has[SRQ] = make_srq(&o->conn, pd);
 		o->has[QP] = make_qp(&o->conn, &sq).handle;
+		o->has[AH] = make_ah(&o->conn, pd, address);
 	}
 	make_request(o, address);
 }

@@ -63,6 +63,7 @@ struct ddp_cq;  /* completion queue */
 struct ddp_id;  /* a listener, or one end of a session */
 struct ddp_qp;  /* queue pair */
 struct ddp_srq; /* shared receive queue */
+struct ddp_ah;  /* where datagrams go */
 
 /* ---- context ---- */
 
@@ -101,7 +102,8 @@ enum ddp_features {
 	DDP_CAP_ENHANCED = 2,   /* DDP_CONN_NEGOTIATE and DDP_CONN_PEER_TO_PEER (RFC 6581) */
 	DDP_CAP_RAW = 4,        /* DDP_QP_RAW */
 	DDP_CAP_MULTIHOMED = 8, /* several addresses at each end: see ddp_multihoming(7) */
-	DDP_CAP_RNR = 16        /* DDP_QP_RNR */
+	DDP_CAP_RNR = 16,       /* DDP_QP_RNR */
+	DDP_CAP_DATAGRAM = 32   /* DDP_QP_DATAGRAM */
 };
 
 struct ddp_caps {
@@ -393,7 +395,8 @@ enum ddp_wc_opcode {
 enum ddp_wc_flags {
 	DDP_WC_WITH_INV = 1,  /* the Send invalidated invalidated_rkey */
 	DDP_WC_SOLICITED = 2, /* the message has the Solicited Event bit */
-	DDP_WC_WITH_IMM = 4   /* the message is Immediate Data: imm_data, and no bytes in memory */
+	DDP_WC_WITH_IMM = 4 /* the message is Immediate Data: imm_data, and no bytes in memory; or a
+			       datagram, which has both */
 };
 
 struct ddp_wc {
@@ -403,7 +406,10 @@ struct ddp_wc {
 	uint32_t byte_len; /* receives and Reads */
 	uint32_t qp_num;
 	unsigned wc_flags;
-	uint32_t invalidated_rkey;
+	union {
+		uint32_t invalidated_rkey;
+		uint32_t src_qp; /* RECV of a datagram: number of the QP that sent it */
+	};
 	uint16_t term; /* RFC 5040 layer << 12 | error type << 8 | code, if a Terminate was involved
 			*/
 	/* Where it failed, for ddp_explain(): */
@@ -712,8 +718,9 @@ int ddp_wait(struct ddp_cq *cq, int n, struct ddp_wc *wc, struct ddp_cm_event **
 /* ---- queue pairs ---- */
 
 enum ddp_qp_type {
-	DDP_QP_RDMAP, /* Sends, Writes, Reads, atomics: RFC 5040 and RFC 7306 */
-	DDP_QP_RAW    /* DDP alone, RFC 5041: untagged and tagged messages, see ddp_raw(7) */
+	DDP_QP_RDMAP,   /* Sends, Writes, Reads, atomics: RFC 5040 and RFC 7306 */
+	DDP_QP_RAW,     /* DDP alone, RFC 5041: untagged and tagged messages, see ddp_raw(7) */
+	DDP_QP_DATAGRAM /* Sends to any such QP, without a session: see ddp_create_ah(3) */
 };
 
 struct ddp_qp_init {
@@ -739,6 +746,7 @@ struct ddp_qp_init {
 	 * region or window must permit the access, too. RAW: REMOTE_WRITE for tagged messages. (64
 	 * bits, because older programs have padding between it and `options`.) */
 	uint64_t remote_access;
+	uint32_t qkey; /* DATAGRAM: see ddp_set_qp_qkey() */
 };
 
 enum { DDP_QP_ACCESS_NONE = 0x8000 }; /* remote_access: no Writes, Reads and atomics */
@@ -801,10 +809,15 @@ struct ddp_qp_attr {
 	uint32_t held_bytes;          /* of the hold, in use now */
 	uint64_t held_msgs;           /* messages that waited for a receive so far */
 	uint64_t remote_access;       /* set of DDP_ACCESS_REMOTE_, or DDP_QP_ACCESS_NONE */
+	uint32_t qkey;                /* DATAGRAM, as the rest */
+	uint64_t tx_dropped;          /* datagrams that it sent, and that reached no QP */
+	uint64_t rx_dropped; /* datagrams that reached it without a receive, or with another
+				Q_Key */
 };
 
 /* Creates the QP of an id that is not a listener; an id has at most one QP. The program may post
- * receives before the session is established. */
+ * receives before the session is established. DATAGRAM: id may be NULL; the QP is ready at once and
+ * has no session; ddp_disconnect() of its id flushes its queues for good. */
 int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init *init,
 		  struct ddp_qp **ret);
 
@@ -835,12 +848,40 @@ enum { DDP_RNR_NO_END = 7 };
  * timer_ms, or a QP without DDP_QP_RNR. */
 int ddp_set_qp_rnr(struct ddp_qp *qp, unsigned retry, unsigned timer_ms);
 
+/* Sets the Q_Key of a DATAGRAM QP, at first 0. Datagrams with another one are dropped. -EINVAL: the
+ * QP is of another type. */
+int ddp_set_qp_qkey(struct ddp_qp *qp, uint32_t qkey);
+
 /* Returns the number of the QP, as in struct ddp_wc and in the output of ddpctl. */
 uint32_t ddp_qp_num(const struct ddp_qp *qp);
 
 /* Returns the id of the QP with this number, NULL if there is none, in constant time. A program
  * finds its own object for a completion with it: by qp_num, then ddp_id_user(). */
 struct ddp_id *ddp_find_id(struct ddp_ctx *ctx, uint32_t qp_num);
+
+/* ---- datagrams ---- */
+
+enum {
+	DDP_DATAGRAM_MAX = 4096, /* bytes */
+	DDP_GRH_LEN =
+		40 /* a receive has so many bytes before the datagram, and byte_len counts
+		      them: an IPv6 header with the addresses of both daemons, or ::ffff:a.b.c.d */
+};
+
+/* remote_qkey with this bit stands for the Q_Key of the QP that sends. */
+#define DDP_QKEY_OWN 0x80000000U
+
+/*
+ * Creates an address handle, which names the daemon of the QPs to which datagrams go; struct
+ * ddp_send_wr names the QP. Ports do not matter. local: the address of this daemon that they are
+ * from, or NULL: that of the route. -EADDRNOTAVAIL: remote is not the address of one host, or local
+ * not one of the daemon; -EAFNOSUPPORT; -EHOSTUNREACH: datagrams do not reach that address.
+ */
+int ddp_create_ah(struct ddp_pd *pd, const struct sockaddr *remote, const struct sockaddr *local,
+		  struct ddp_ah **ret);
+
+/* Requests that use it must be complete. NULL is allowed. */
+int ddp_destroy_ah(struct ddp_ah *ah);
 
 /* ---- asynchronous events ---- */
 
@@ -906,9 +947,24 @@ enum ddp_send_flags {
 	DDP_SEND_INLINE = 8,    /* the call copies the data: addr are pointers, lkey is not used */
 	DDP_SEND_PLACED = 16,   /* Sends, Writes, Immediate Data: completes when the data is in the
 				   peer's memory. Counts among the max_ord requests in flight */
-	DDP_SEND_PACED = 32 /* the same, to keep the sender close to the receiver; but if the peer
+	DDP_SEND_PACED = 32, /* the same, to keep the sender close to the receiver; but if the peer
 			       ends the session in order first, the request completes as
 			       without the flag */
+	DDP_SEND_WITH_IMM = 64 /* DATAGRAM: imm_data goes with the Send */
+};
+
+/* Of raw QPs. */
+struct ddp_raw_wr {
+	uint32_t qn;   /* DDP_WR_SEND */
+	uint64_t rsvd; /* RsvdULP: 40 bits of an untagged, 8 bits of a tagged message */
+};
+
+/* Of DATAGRAM QPs. The request completes when the datagram was handed over; whether it arrives is
+ * not known. */
+struct ddp_datagram_wr {
+	struct ddp_ah *ah;    /* of the PD of the QP */
+	uint32_t remote_qp;   /* ddp_qp_num() of the receiver, 24 bits */
+	uint32_t remote_qkey; /* must be the receiver's; see DDP_QKEY_OWN */
 };
 
 struct ddp_send_wr {
@@ -923,7 +979,7 @@ struct ddp_send_wr {
 		uint64_t remote_addr;
 		uint32_t rkey;
 	} rdma;            /* atomics: 8 bytes of the peer's memory, aligned to 8 */
-	uint64_t imm_data; /* DDP_WR_IMM_DATA: arrives as the same number */
+	uint64_t imm_data; /* DDP_WR_IMM_DATA, DDP_SEND_WITH_IMM: arrives as the same number */
 	/* Atomics (RFC 7306 5). The completion has the old value, and sg_list gets it, too, if set:
 	 * 8 bytes in host byte order. The masks are for the MASKED_ opcodes alone: a bit in
 	 * add_mask ends an adder, swap_mask selects the bits to replace. */
@@ -943,11 +999,10 @@ struct ddp_send_wr {
 		uint64_t length;
 		unsigned access; /* set of DDP_ACCESS_REMOTE_ */
 	} bind;
-	/* Raw QPs. */
-	struct {
-		uint32_t qn;   /* DDP_WR_SEND */
-		uint64_t rsvd; /* RsvdULP: 40 bits of an untagged, 8 bits of a tagged message */
-	} raw;
+	union {
+		struct ddp_raw_wr raw;
+		struct ddp_datagram_wr ud;
+	};
 };
 
 /* Raw QPs: qn of a receive for the notice of a tagged message. */

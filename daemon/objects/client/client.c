@@ -27,6 +27,7 @@ void client_allow(struct client *c)
 	idtab_allow(&c->handles.cqs, table_size(l, ACCT_CQS));
 	idtab_allow(&c->handles.qps, table_size(l, ACCT_QPS));
 	idtab_allow(&c->handles.srqs, table_size(l, ACCT_SRQS));
+	idtab_allow(&c->handles.ahs, CLIENT_AHS);
 	idtab_allow(&c->handles.listeners, table_size(l, ACCT_LISTENERS));
 	idtab_allow(&c->handles.requests, cfg->session.pending_max * l->listeners);
 }

@@ -29,6 +29,7 @@ struct show;
 enum {
 	CLIENT_REPLIES_MAX = 32, /* replies that may wait: then no record is read */
 	CLIENT_FDS = 3,          /* its socket, and those that hello makes */
+	CLIENT_AHS = 65535,      /* address handles */
 };
 
 /* Its sockets, and the records that wait for room in them. */

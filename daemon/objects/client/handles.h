@@ -23,12 +23,13 @@ struct client;
 	X(cq, cqs, "completion queue") \
 	X(srq, srqs, "shared receive queue") \
 	X(qp, qps, "queue pair") \
+	X(ah, ahs, "address handle") \
 	X(listener, listeners, "listener")
 /* clang-format on */
 
 /* The tables of a client. */
 struct handles {
-	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
+	struct idtab pds, mrs, mws, cqs, qps, srqs, ahs, listeners, requests;
 	struct list scopes; /* of queue pairs */
 };
 

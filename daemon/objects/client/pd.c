@@ -37,11 +37,12 @@ void pd_query(const struct pd *pd, struct msg_pd_state *ret)
 
 int pd_dealloc(struct pd *pd, struct reply *rep)
 {
-	if (pd->mrs || pd->mws || pd->qps || pd->srqs)
+	if (pd->mrs || pd->mws || pd->qps || pd->srqs || pd->ahs)
 		return reply_refuse(rep, EBUSY,
-				    "protection domain %u: %u regions, %u windows, %u queue pairs "
-				    "and %u shared receive queues use it",
-				    pd->handle & 0xffff, pd->mrs, pd->mws, pd->qps, pd->srqs);
+				    "protection domain %u: %u regions, %u windows, %u queue pairs, "
+				    "%u shared receive queues and %u address handles use it",
+				    pd->handle & 0xffff, pd->mrs, pd->mws, pd->qps, pd->srqs,
+				    pd->ahs);
 	pd_free(pd);
 	return 0;
 }
@@ -52,7 +53,7 @@ struct pd *pd_free(struct pd *pd)
 		return NULL;
 	idtab_del(&pd->client->handles.pds, pd->handle);
 	acct_release(&pd->charge);
-	assert(pd->mrs == 0 && pd->mws == 0 && pd->qps == 0 && pd->srqs == 0);
+	assert(pd->mrs == 0 && pd->mws == 0 && pd->qps == 0 && pd->srqs == 0 && pd->ahs == 0);
 	free(pd);
 	return NULL;
 }

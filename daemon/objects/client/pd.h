@@ -13,8 +13,8 @@ struct client;
 struct pd {
 	struct client *client;
 	uint32_t handle;
-	uint64_t number;              /* unique in the daemon, used by the STag table */
-	unsigned mrs, mws, qps, srqs; /* objects that belong to it */
+	uint64_t number;                   /* unique in the daemon, used by the STag table */
+	unsigned mrs, mws, qps, srqs, ahs; /* objects that belong to it */
 	struct acct_charge charge;
 };
 

@@ -8,7 +8,6 @@ enum {
 	WAKE_BUDGET = 512, /* bells a turn; a word of 64 is never split */
 	PAGES = 256,       /* that a turn reads */
 	ATTENTION_MS = 50, /* how long an idle client's page is still read */
-	FLUSHED = 16,      /* requests that are flushed for the cost of a bell */
 };
 
 /* Wakes the queue pairs of one word. Returns the cost in bells. */
@@ -21,7 +20,7 @@ static unsigned wake_word(struct client *c, unsigned word, uint64_t bits)
 			idtab_at(&c->handles.qps, word * 64 + (unsigned)__builtin_ctzll(bits));
 
 		if (qp)
-			n += qp_wake(qp) / FLUSHED;
+			n += qp_wake(qp) / QP_FLUSHED;
 	}
 	return n;
 }

@@ -14,7 +14,9 @@ enum {
 
 static bool may_begin(const struct qp *qp)
 {
-	return (qp->state == QP_RTS || qp->state == QP_CLOSING) && queue_waiting(&qp->wq.sq) > 0;
+	const enum qp_state state = qp_state(qp);
+
+	return (state == QP_RTS || state == QP_CLOSING) && queue_waiting(&qp->wq.sq) > 0;
 }
 
 /* Wakes the queue pairs that have entries and forgets the others. Returns how many entries. */

@@ -9,6 +9,8 @@
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/client/handles.h"
 #include "daemon/objects/client/pd.h"
+#include "daemon/objects/datagrams/datagram.h"
+#include "daemon/objects/datagrams/numbers.h"
 #include "daemon/objects/memory/mw.h"
 #include "daemon/objects/queues/srq.h"
 #include "daemon/objects/sessions/qp_check.h"
@@ -58,6 +60,22 @@ static void spread_handle(struct qp *qp)
 	qp->recv_room.qp = qp->handle;
 }
 
+static int make_datagram(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
+{
+	const struct datagram_cfg cfg = {
+		.client = qp->client,
+		.ops = &wr_ops,
+		.user = qp,
+		.accessor = {.pd = qp->scope.pd->number, .scope = qp->scope.number},
+		.number = qp->num,
+	};
+
+	if (req->type != MSG_QP_DATAGRAM)
+		return 0;
+	qp->datagram = datagram_new(&cfg);
+	return qp->datagram ? 0 : reply_refuse(rep, ENOMEM, "queue pair: out of memory");
+}
+
 static int build_qp(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
 {
 	struct client *c = qp->client;
@@ -69,6 +87,8 @@ static int build_qp(struct qp *qp, const struct msg_create_qp *req, struct reply
 		r = make_rings(qp, req, rep);
 	if (!r)
 		r = qp_endpoint_make(qp, req, rep);
+	if (!r)
+		r = make_datagram(qp, req, rep);
 	if (r)
 		return r;
 	r = idtab_add(&c->handles.qps, qp, &qp->handle);
@@ -136,6 +156,28 @@ static void release_parts(struct qp *qp)
 	scope_close(&qp->scope);
 }
 
+/* Those of datagrams have 24 bits and a range of their own, which the others leave out. */
+static uint32_t next_number(struct client *c, const struct msg_create_qp *req)
+{
+	if (req->type == MSG_QP_DATAGRAM)
+		return numbers_next(c->worker);
+	if (++c->daemon->last_qp == NUMBERS_FIRST)
+		c->daemon->last_qp = NUMBERS_ABOVE;
+	return c->daemon->last_qp;
+}
+
+/* Queue pairs of datagrams have no Reads. */
+static void set_depths(struct qp *qp, const struct msg_create_qp *req)
+{
+	qp->attr.raw = req->type == MSG_QP_RAW;
+	if (qp->attr.raw)
+		qp->attr.raw_queues = (uint8_t)req->raw_queues;
+	if (req->type != MSG_QP_RDMAP)
+		return;
+	qp->attr.max_ord = req->ord ? req->ord : QP_DEFAULT_READS;
+	qp->attr.max_ird = req->ird ? req->ird : QP_DEFAULT_READS;
+}
+
 static struct qp *new_qp(struct client *c, const struct qp_parts *p,
 			 const struct msg_create_qp *req)
 {
@@ -144,7 +186,7 @@ static struct qp *new_qp(struct client *c, const struct qp_parts *p,
 	if (!qp)
 		return NULL;
 	qp->client = c;
-	qp->num = ++c->daemon->last_qp;
+	qp->num = next_number(c, req);
 	use_parts(qp, p);
 	list_init(&qp->posted);
 	async_init(&qp->events.async);
@@ -152,13 +194,7 @@ static struct qp *new_qp(struct client *c, const struct qp_parts *p,
 	agent_call_init(&qp->call, c);
 	list_init(&qp->send_room.link);
 	list_init(&qp->recv_room.link);
-	qp->attr.raw = req->type == MSG_QP_RAW;
-	if (qp->attr.raw) {
-		qp->attr.raw_queues = (uint8_t)req->raw_queues;
-	} else {
-		qp->attr.max_ord = req->ord ? req->ord : QP_DEFAULT_READS;
-		qp->attr.max_ird = req->ird ? req->ird : QP_DEFAULT_READS;
-	}
+	set_depths(qp, req);
 	qp->session.peer_ird = qp->session.peer_ord = MSG_READS_UNCHANGED;
 	qp->attr.max_send_sge = req->max_send_sge;
 	qp->attr.max_recv_sge = qp->wq.srq ? qp->wq.srq->max_sge : req->max_recv_sge;
@@ -203,6 +239,8 @@ struct acct_traffic qp_traffic(const struct qp *qp)
 {
 	struct rdmap_info info;
 
+	if (qp->datagram)
+		return qp->datagram->traffic;
 	rdmap_query(qp->ep, &info);
 	return (struct acct_traffic){info.tx_msgs, info.rx_msgs, info.tx_bytes, info.rx_bytes};
 }
@@ -232,6 +270,7 @@ struct qp *qp_free(struct qp *qp)
 	qp_hold_free(qp);
 	if (qp->ep && qp->charge.user) /* the counters of its user go on without it */
 		acct_add_traffic(&qp->charge, qp_traffic(qp));
+	datagram_free(qp->datagram);
 	qp_endpoint_free(qp);
 	acct_release(&qp->charge);
 	assert_unlinked(qp);
@@ -239,11 +278,39 @@ struct qp *qp_free(struct qp *qp)
 	return NULL;
 }
 
+int qp_set_qkey(struct qp *qp, const struct msg_qp_qkey *req, struct reply *rep)
+{
+	if (!qp->datagram)
+		return reply_refuse(rep, EINVAL, "queue pair %u: a Q_Key is for datagrams",
+				    qp->num);
+	qp->datagram->qkey = req->qkey;
+	return 0;
+}
+
 /* ---- queries ---- */
+
+uint32_t qp_type(const struct qp *qp)
+{
+	if (qp->datagram)
+		return MSG_QP_DATAGRAM;
+	return qp->attr.raw ? MSG_QP_RAW : MSG_QP_RDMAP;
+}
+
+enum qp_state qp_state(const struct qp *qp)
+{
+	return qp->datagram && qp->state == QP_IDLE ? QP_RTS : qp->state;
+}
+
+static void query_datagram(const struct datagram *d, struct msg_qp_state *ret)
+{
+	ret->qkey = d->qkey;
+	ret->tx_dropped = d->tx_dropped;
+	ret->rx_dropped = d->rx_dropped;
+}
 
 static void query_limits(const struct qp *qp, struct msg_qp_state *ret)
 {
-	ret->type = qp->attr.raw ? MSG_QP_RAW : MSG_QP_RDMAP;
+	ret->type = qp_type(qp);
 	ret->max_ord = qp->attr.max_ord;
 	ret->max_ird = qp->attr.max_ird;
 	ret->sq_entries = qp->wq.sq.size;
@@ -273,7 +340,7 @@ void qp_query(const struct qp *qp, struct msg_qp_state *ret)
 	struct rdmap_info info;
 
 	rdmap_query(qp->ep, &info);
-	ret->state = qp->state;
+	ret->state = qp_state(qp);
 	ret->ord = info.ord;
 	ret->ird = info.ird;
 	ret->peer_ird = qp->session.peer_ird;
@@ -281,6 +348,8 @@ void qp_query(const struct qp *qp, struct msg_qp_state *ret)
 	ret->srq_held = qp->wq.srq ? qp->wq.taken_recv : 0;
 	ret->srq_taken = qp->wq.srq_taken;
 	query_limits(qp, ret);
+	if (qp->datagram)
+		query_datagram(qp->datagram, ret);
 	if (qp->assoc)
 		query_session(qp, ret);
 }

@@ -26,6 +26,7 @@
 struct association;
 struct client;
 struct connecting;
+struct datagram;
 struct rdmap;
 
 enum {
@@ -62,7 +63,9 @@ struct qp {
 	struct qp_endpoint endpoint;           /* memory of ep */
 	struct qp_session session;
 	struct connecting *connecting; /* NULL unless the state is QP_CONNECTING */
-	struct agent_call call;        /* to the agent of the client */
+	struct datagram *datagram; /* of a queue pair of datagrams, whose state is QP_IDLE until it
+				      is QP_ERROR, and whose endpoint is never bound; else NULL */
+	struct agent_call call;    /* to the agent of the client */
 	struct qp_access access;
 	struct qp_events events;
 	uint32_t options; /* set of MSG_QP_ */
@@ -76,6 +79,15 @@ int qp_create(struct client *c, const struct msg_create_qp *req, struct msg_qp *
 
 /* Ends its session, if any, with a Terminate, and frees it. NULL is fine; returns NULL. */
 struct qp *qp_free(struct qp *qp);
+
+/* Sets the Q_Key that datagrams must have. 0 or a refusal. */
+int qp_set_qkey(struct qp *qp, const struct msg_qp_qkey *req, struct reply *rep);
+
+/* MSG_QP_ */
+uint32_t qp_type(const struct qp *qp);
+
+/* As programs and people see it: a queue pair of datagrams needs no session to be ready. */
+enum qp_state qp_state(const struct qp *qp);
 
 /* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
 void qp_query(const struct qp *qp, struct msg_qp_state *ret);

@@ -46,7 +46,7 @@ static int check_receives(const struct client *c, const struct msg_create_qp *re
 
 static int check_type(const struct msg_create_qp *req, struct reply *rep)
 {
-	int r = check_max("type", req->type, MSG_QP_RDMAP, MSG_QP_RAW, rep);
+	int r = check_max("type", req->type, MSG_QP_RDMAP, MSG_QP_DATAGRAM, rep);
 
 	if (r || req->type != MSG_QP_RAW)
 		return r;
@@ -68,6 +68,11 @@ static int check_raw_room(const struct client *c, const struct msg_create_qp *re
 			    req->rq_entries, req->raw_queues, req->rq_entries, queues, max);
 }
 
+static uint32_t max_reads(const struct msg_create_qp *req)
+{
+	return req->type == MSG_QP_DATAGRAM ? 0 : QP_MAX_READS;
+}
+
 int qp_check(const struct client *c, const struct msg_create_qp *req, struct reply *rep)
 {
 	int r = check_type(req, rep);
@@ -83,8 +88,8 @@ int qp_check(const struct client *c, const struct msg_create_qp *req, struct rep
 	if (!r)
 		r = check_max("max_inline", req->max_inline, 0, WQE_MAX_INLINE, rep);
 	if (!r)
-		r = check_max("max_ord", req->ord, 0, QP_MAX_READS, rep);
+		r = check_max("max_ord", req->ord, 0, max_reads(req), rep);
 	if (!r)
-		r = check_max("max_ird", req->ird, 0, QP_MAX_READS, rep);
+		r = check_max("max_ird", req->ird, 0, max_reads(req), rep);
 	return r;
 }

@@ -36,9 +36,11 @@ static int check_connect(const struct qp *qp, const struct conn_params *params, 
 	uint32_t room = conn_params_room(qp, params->flags & MSG_CONN_NEGOTIATE);
 	int r;
 
-	if (qp->state != QP_IDLE)
-		return reply_refuse(rep, EISCONN, "queue pair %u: connect while it is %s", qp->num,
-				    qp_state_str(qp->state));
+	if (qp->state != QP_IDLE || qp->datagram)
+		return reply_refuse(rep, qp->datagram ? EOPNOTSUPP : EISCONN,
+				    "queue pair %u: connect while it is %s%s", qp->num,
+				    qp_state_str(qp_state(qp)),
+				    qp->datagram ? ": it has no sessions" : "");
 	if (qp->client->daemon->stopping)
 		return reply_refuse(rep, ECONNREFUSED,
 				    "queue pair %u: connect: this daemon is stopping", qp->num);

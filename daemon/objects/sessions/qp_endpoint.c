@@ -21,6 +21,8 @@ enum {
 /* How many receives the endpoint can hold. */
 static uint16_t rq_depth(const struct qp *qp, const struct msg_create_qp *req)
 {
+	if (req->type == MSG_QP_DATAGRAM)
+		return 1;
 	if (!qp->wq.srq)
 		return (uint16_t)req->rq_entries;
 	return (uint16_t)(qp->wq.srq->ring.size < SRQ_MAX_IN_FLIGHT ? qp->wq.srq->ring.size
@@ -36,7 +38,7 @@ static struct rdmap_cfg endpoint_cfg(const struct qp *qp, const struct msg_creat
 		.owner = &qp->client->turn,
 		.ord = qp->attr.max_ord,
 		.ird = qp->attr.max_ird,
-		.sq_depth = (uint16_t)req->sq_entries,
+		.sq_depth = (uint16_t)(req->type == MSG_QP_DATAGRAM ? 1 : req->sq_entries),
 		.rq_depth = rq_depth(qp, req),
 		.max_recv_sge = (uint8_t)qp->attr.max_recv_sge,
 		.plain_rdmap = qp->client->daemon->cfg.session.extensions != CONFIG_ON,

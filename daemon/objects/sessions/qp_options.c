@@ -86,10 +86,10 @@ static int check_window(uint32_t flags, uint32_t bytes, uint32_t ms, struct repl
 
 static int check_qp(const struct qp *qp, struct reply *rep)
 {
-	if (qp->attr.raw)
+	if (qp->attr.raw || qp->datagram)
 		return reply_refuse(rep, EOPNOTSUPP,
-				    "queue pair %u: raw queue pairs do not support options",
-				    qp->num);
+				    "queue pair %u: %s queue pairs do not support options", qp->num,
+				    qp->attr.raw ? "raw" : "datagram");
 	if (qp->state != QP_IDLE || qp->assoc)
 		return reply_refuse(rep, EISCONN, "queue pair %u: options while it is %s", qp->num,
 				    qp_state_str(qp->state));
@@ -179,7 +179,7 @@ int qp_options_set_rnr(struct qp *qp, const struct msg_qp_rnr *req, struct reply
 
 int qp_options_inherit(struct qp *qp, struct reply *rep)
 {
-	if (!qp->wq.srq || qp->wq.srq->hold_bytes == 0 || qp->attr.raw)
+	if (!qp->wq.srq || qp->wq.srq->hold_bytes == 0 || qp->attr.raw || qp->datagram)
 		return 0;
 	return qp_hold_make(qp, qp->wq.srq->hold_bytes, qp->wq.srq->hold_ms, rep);
 }

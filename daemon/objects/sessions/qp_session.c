@@ -6,6 +6,7 @@
 #include "daemon/base/queue.h"
 #include "daemon/net/association.h"
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/datagrams/datagram.h"
 #include "daemon/objects/memory/mw.h"
 #include "daemon/objects/queues/srq.h"
 #include "daemon/objects/sessions/conn_params.h"
@@ -31,6 +32,17 @@ static void wake_receiver(struct qp *qp)
 	assoc_rx_wake(qp->assoc->ddp, qp->ep);
 }
 
+/* Each costs as much as a bell. Others wait until those of other queue pairs were sent, too. */
+static unsigned send_datagrams(struct qp *qp)
+{
+	bool more;
+	unsigned n = datagram_send(qp->datagram, &more);
+
+	if (more)
+		client_ring(qp->client, qp->handle);
+	return n * QP_FLUSHED;
+}
+
 unsigned qp_wake(struct qp *qp)
 {
 	if (!list_linked(&qp->posted))
@@ -48,6 +60,8 @@ unsigned qp_wake(struct qp *qp)
 		association_activate(qp->assoc);
 	} else if (qp->state == QP_ERROR) {
 		return wr_flush(qp);
+	} else if (qp->datagram) {
+		return send_datagrams(qp);
 	}
 	return 0;
 }
@@ -139,6 +153,9 @@ void qp_disconnect(struct qp *qp)
 	} else if (qp->state == QP_ERROR && rdmap_keeps_recvs(qp->ep)) {
 		rdmap_flush_recvs(qp->ep);
 		wr_flush(qp);
+	} else if (qp->state == QP_IDLE && qp->datagram) {
+		datagram_stop(qp->datagram);
+		enter_error(qp);
 	} else if (qp->state == QP_IDLE && qp->options & MSG_QP_KEEP_RECVS) {
 		enter_error(qp);
 	}

@@ -17,8 +17,10 @@ struct qp_session {
 	const char *order;           /* why somebody else ended it, or NULL */
 };
 
+enum { QP_FLUSHED = 16 }; /* requests that are flushed for the cost of a bell */
+
 /* The client rang: there is work, a receive that a message waits for, or room for completions.
- * Returns how many entries were flushed. */
+ * Returns the cost, in flushed entries. */
 unsigned qp_wake(struct qp *qp);
 
 /* True if the endpoint may be bound to a stream. */

@@ -455,9 +455,11 @@ int session_request_accept(struct client *c, const struct msg_accept *req, struc
 
 	if (!qp)
 		return -ENOENT;
-	if (qp->state != QP_IDLE)
-		return reply_refuse(rep, EISCONN, "queue pair %u: accept while it is %s", qp->num,
-				    qp_state_str(qp->state));
+	if (qp->state != QP_IDLE || qp->datagram)
+		return reply_refuse(rep, qp->datagram ? EOPNOTSUPP : EISCONN,
+				    "queue pair %u: accept while it is %s%s", qp->num,
+				    qp_state_str(qp_state(qp)),
+				    qp->datagram ? ": it has no sessions" : "");
 	return accept_with(c, qp, req, &params, rep);
 }
 

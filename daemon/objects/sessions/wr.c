@@ -199,10 +199,11 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 	return true;
 }
 
-/* There is a receive, but no room for its completion: without a hold the session ends. */
+/* There is a receive, but no room for its completion: without a hold the session ends. A datagram
+ * is dropped. */
 static void note_overrun(struct qp *qp)
 {
-	if (!qp->hold.mem && offers_recv(qp))
+	if (!qp->hold.mem && !qp->datagram && offers_recv(qp))
 		async_post(qp->client, &qp->wq.recv_cq->async, MSG_ASYNC_CQ_OVERRUN,
 			   qp->wq.recv_cq->handle);
 }

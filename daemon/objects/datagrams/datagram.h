@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The half of a queue pair that sends and receives datagrams, in the place of the protocol's
+ * endpoint. It takes requests and receives through struct rdmap_ops, as an endpoint does, and holds
+ * none: a request completes when its datagram was handed over, whatever becomes of that.
+ */
+#ifndef DAEMON_OBJECTS_DATAGRAM_H
+#define DAEMON_OBJECTS_DATAGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/base/acct.h"
+#include "proto/ddp/stag.h"
+#include "util/list.h"
+
+struct client;
+struct rdmap_ops;
+
+struct datagram_cfg {
+	struct client *client;
+	const struct rdmap_ops *ops; /* take_send, take_recv, complete, touch */
+	void *user;
+	struct stag_accessor accessor; /* protection domain and scope */
+	uint32_t number;
+};
+
+struct datagram {
+	struct list by_number; /* numbers.h */
+	uint32_t number;
+	uint32_t qkey; /* that datagrams to it must have */
+	struct client *client;
+	const struct rdmap_ops *ops;
+	void *user;
+	struct stag_accessor accessor;
+	struct acct_traffic traffic; /* sent and received, without those that were dropped */
+	uint64_t tx_dropped;         /* sent to a number that nobody has */
+	uint64_t rx_dropped;         /* for it: with another Q_Key, or without a receive */
+};
+
+/* From now on datagrams reach it. NULL: out of memory. */
+struct datagram *datagram_new(const struct datagram_cfg *cfg);
+
+/* Sends datagrams of the send ring, as many as a bell permits. Returns how many requests it took;
+ * *ret_more: there may be others. */
+unsigned datagram_send(struct datagram *d, bool *ret_more);
+
+/* Datagrams do not reach it any more. */
+void datagram_stop(struct datagram *d);
+
+/* NULL is fine; returns NULL. */
+struct datagram *datagram_free(struct datagram *d);
+
+#endif
