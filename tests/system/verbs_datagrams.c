@@ -181,7 +181,7 @@ static void bad_handles(void)
 static void many_handles(void)
 {
 	static struct ibv_ah *ah[HANDLES];
-	struct ibv_ah_attr attr = to(&a);
+	struct ibv_ah_attr attr = to(&b);
 	size_t before = mallinfo2().uordblks;
 
 	for (unsigned i = 0; i < HANDLES; i++) {
@@ -194,7 +194,7 @@ static void many_handles(void)
 	puts("10,000 handles fit into 10 MB");
 }
 
-/* A completion with its 40 bytes leads to the sender: as a datagram from a to b has them. */
+/* A completion with its 40 bytes leads to the sender. */
 static void handle_of_sender(void)
 {
 	struct ibv_wc wc = {.wc_flags = IBV_WC_GRH, .src_qp = 7};

@@ -99,6 +99,7 @@ static int connect_host(struct host *h)
 	h->generation = fork_generation();
 	h->has_thread = false;
 	h->ports = NULL;
+	h->datagrams = NULL;
 	h->watches = NULL;
 	h->timers = NULL;
 	memset(&h->numbers, 0, sizeof(h->numbers));

@@ -25,6 +25,7 @@ struct host_watch {
 
 struct host_timer;
 struct oob_port;
+struct qp;
 
 struct host {
 	struct ibv_device device; /* first: programs hold pointers to it */
@@ -45,6 +46,7 @@ struct host {
 	struct host_timer *timers; /* the next first; guarded by event_lock: see host_timer.h */
 	struct ddp_id *dropped;    /* during a call of event_sink; guarded by event_lock */
 	struct oob_port *ports;    /* of this process; guarded by event_lock */
+	struct qp *datagrams;      /* those for datagrams; guarded by event_lock */
 	uint32_t active_ids;       /* that had a port so far; guarded by event_lock */
 	struct qp_nums numbers;
 };

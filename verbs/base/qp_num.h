@@ -11,6 +11,8 @@
 enum {
 	QP_NUM_SIZE = 16384,
 	QP_NUM_VOID = 0,
+	QP_NUM_MAX = 0xffffff,
+	QP_NUM_DATAGRAM = 1 << 24, /* with a number: completions are those of datagrams */
 };
 
 /* The numbers of one daemon; all zero at first. Each completion is looked up, so readers take no

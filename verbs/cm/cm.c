@@ -8,12 +8,15 @@
 #include "verbs/cm/cm_addr.h"
 #include "verbs/cm/cm_event.h"
 #include "verbs/cm/cm_listen.h"
+#include "verbs/cm/cm_number.h"
 #include "verbs/cm/cm_private.h"
 #include "verbs/cm/cm_qp.h"
 #include "verbs/cm/cm_sync.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/oob.h"
 #include "verbs/verbs/qp.h"
+#include "verbs/verbs/qp_attr.h"
+#include "verbs/verbs/qp_rnr.h"
 
 static void on_session_event(struct event_sink *sink, const struct ddp_cm_event *ev);
 static void on_session_request(struct cm_id *listener, struct host *host,
@@ -90,6 +93,7 @@ int rdma_destroy_id(struct rdma_cm_id *ibv)
 		cm_listen_end(id);
 	if (r)
 		return cm_fail(error_of_call("rdma_destroy_id", r));
+	cm_number_drop(id);
 	cm_event_forget(id);
 	free_id(id);
 	return 0;
@@ -132,14 +136,14 @@ static int set_access(struct cm_id *id, const struct rdma_conn_param *conn)
 	unsigned n = conn && conn->responder_resources != RDMA_MAX_RESP_RES
 			     ? conn->responder_resources
 			     : QP_READS;
-	int r = qp_set_resources(id->end.qp, n);
+	int r = qp_attr_set_resources(id->end.qp, n);
 
 	id->resources = (uint8_t)n;
 	id->depth = read_depth8(read_depth(conn ? conn->initiator_depth : 0));
 	id->retry_count = conn ? conn->retry_count & 7 : 7;
 	id->rnr_retry_count = conn ? conn->rnr_retry_count & 7 : 7;
 	if (r == 0)
-		r = qp_set_rnr_retry(id->end.qp, id->rnr_retry_count);
+		r = qp_rnr_set_retry(id->end.qp, id->rnr_retry_count);
 	return -r;
 }
 
@@ -168,8 +172,10 @@ static void add_announcement(const struct rdma_conn_param *from, enum cm_private
 static int take_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 {
 	struct ibv_qp *own = id->ibv.qp;
-	struct qp *qp = own ? qp_of(own) : oob_find(id->host, conn ? conn->qp_num : 0);
+	struct qp *qp = own ? qp_of(own) : id->unseen;
 
+	if (!qp)
+		qp = oob_find(id->host, conn ? conn->qp_num : 0);
 	if (!qp || context_of(qp->ibv.context)->host != id->host)
 		return -EINVAL;
 	id->by_number = !own;
@@ -209,6 +215,8 @@ int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 	if (!id->host || id->passive)
 		return cm_fail(EINVAL);
 	cm_listen_release(id);
+	if (cm_number_take(id, conn))
+		return -1;
 	pthread_mutex_lock(&id->host->event_lock);
 	r = connect_qp(id, conn);
 	pthread_mutex_unlock(&id->host->event_lock);
@@ -278,6 +286,8 @@ int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 
 	if (!id->passive || id->answered)
 		return cm_fail(EINVAL);
+	if (cm_number_take(id, conn))
+		return -1;
 	pthread_mutex_lock(&id->host->event_lock);
 	r = accept_qp(id, conn);
 	pthread_mutex_unlock(&id->host->event_lock);

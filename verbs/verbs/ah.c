@@ -10,6 +10,7 @@
 #include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
+#include "verbs/verbs/mr.h"
 
 enum { PORT = 1 };
 
@@ -67,9 +68,28 @@ static int check_device(const struct ibv_context *context)
 			    EOPNOTSUPP);
 }
 
+/* From the address of the GID that the program chose; from that of the route if it is the first.
+ * Datagrams may not reach the host; programs like UCX make handles that they never use. 0 or a
+ * negative errno value. */
+static int open_ah(struct ah *ah, const struct ibv_global_route *grh)
+{
+	struct host *h = context_of(ah->ibv.context)->host;
+	struct sockaddr_storage from, to;
+	int r;
+
+	if (!(h->caps.features & DDP_CAP_DATAGRAM))
+		return 0;
+	addr_of_gid(&h->gids.gid[grh->sgid_index], 0, &from);
+	addr_of_gid(&grh->dgid, 0, &to);
+	r = ddp_create_ah(pd_ddp(ah->ibv.pd), (struct sockaddr *)&to,
+			  grh->sgid_index > 0 ? (struct sockaddr *)&from : NULL, &ah->ddp);
+	return r == -EHOSTUNREACH ? 0 : r;
+}
+
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	struct ah *ah;
+	int r;
 
 	if (check_device(pd->context) || check_attr(&context_of(pd->context)->host->gids, attr))
 		return NULL;
@@ -78,13 +98,22 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 		return NULL;
 	ah->ibv.context = pd->context;
 	ah->ibv.pd = pd;
-	ah->to = attr->grh.dgid;
-	return &ah->ibv;
+	r = open_ah(ah, &attr->grh);
+	if (r == 0)
+		return &ah->ibv;
+	error_of_call("ibv_create_ah", r);
+	free(ah);
+	return NULL;
 }
 
 int ibv_destroy_ah(struct ibv_ah *ibv)
 {
-	free((struct ah *)ibv);
+	struct ah *ah = (struct ah *)ibv;
+	int r = ddp_destroy_ah(ah->ddp);
+
+	if (r)
+		return error_of_call("ibv_destroy_ah", r);
+	free(ah);
 	return 0;
 }
 

@@ -3,11 +3,12 @@
 #ifndef VERBS_AH_H
 #define VERBS_AH_H
 
+#include <ddp/ddp.h>
 #include <infiniband/verbs.h>
 
 struct ah {
 	struct ibv_ah ibv;
-	union ibv_gid to;
+	struct ddp_ah *ddp; /* NULL: datagrams do not reach the host */
 };
 
 #endif

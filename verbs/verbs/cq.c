@@ -65,6 +65,20 @@ static void set_imm(const struct ddp_wc *from, struct ibv_wc *to)
 	to->byte_len = len;
 }
 
+/* The first 40 bytes of a receive are its header. */
+static void convert_datagram(const struct ddp_wc *from, struct ibv_wc *to)
+{
+	to->qp_num &= QP_NUM_MAX;
+	if (from->opcode != DDP_WC_RECV || from->status != DDP_WC_SUCCESS)
+		return;
+	to->wc_flags = IBV_WC_GRH;
+	to->src_qp = from->src_qp;
+	if (from->wc_flags & DDP_WC_WITH_IMM) {
+		to->wc_flags |= IBV_WC_WITH_IMM;
+		to->imm_data = htobe32((uint32_t)from->imm_data);
+	}
+}
+
 static void convert_wc(const struct qp_nums *numbers, const struct ddp_wc *from, struct ibv_wc *to)
 {
 	memset(to, 0, sizeof(*to));
@@ -74,6 +88,10 @@ static void convert_wc(const struct qp_nums *numbers, const struct ddp_wc *from,
 	to->vendor_err = from->term;
 	to->byte_len = from->byte_len;
 	to->qp_num = qp_num_ibv(numbers, from->qp_num);
+	if (to->qp_num & QP_NUM_DATAGRAM) {
+		convert_datagram(from, to);
+		return;
+	}
 	if (from->wc_flags & DDP_WC_WITH_INV) {
 		to->wc_flags = IBV_WC_WITH_INV;
 		to->invalidated_rkey = from->invalidated_rkey;
@@ -278,6 +296,8 @@ int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	if (cqe < 1)
 		return EINVAL;
 	r = ddp_resize_cq(c->ddp, (uint32_t)cqe);
+	if (r == -EBUSY)
+		r = -EINVAL; /* the queue holds more: devices say so */
 	if (r == 0)
 		r = ddp_query_cq(c->ddp, &state);
 	if (r)

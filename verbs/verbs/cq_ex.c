@@ -65,6 +65,11 @@ static unsigned read_wc_flags(struct ibv_cq_ex *ex)
 	return of(ex)->now.wc_flags;
 }
 
+static uint32_t read_src_qp(struct ibv_cq_ex *ex)
+{
+	return of(ex)->now.src_qp;
+}
+
 static uint32_t read_zero32(struct ibv_cq_ex *ex)
 {
 	(void)ex;
@@ -97,7 +102,7 @@ static void set_functions(struct ibv_cq_ex *ex)
 	ex->read_byte_len = read_byte_len;
 	ex->read_imm_data = read_imm_data;
 	ex->read_qp_num = read_qp_num;
-	ex->read_src_qp = read_zero32;
+	ex->read_src_qp = read_src_qp;
 	ex->read_wc_flags = read_wc_flags;
 	ex->read_slid = read_zero32;
 	ex->read_sl = read_zero8;

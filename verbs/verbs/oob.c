@@ -128,7 +128,6 @@ void oob_abandon(struct qp *qp)
 		return;
 	qp->port->place[qp->num % PLACES] = NULL;
 	qp_num_clear(&context_of(qp->ibv.context)->host->numbers, ddp_qp_num(qp->ddp));
-	qp_forget_past(qp);
 }
 
 struct qp *oob_find(const struct host *h, uint32_t num)

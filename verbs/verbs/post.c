@@ -7,6 +7,7 @@
 
 #include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
+#include "verbs/verbs/datagram.h"
 #include "verbs/verbs/mr.h"
 #include "verbs/verbs/mw.h"
 #include "verbs/verbs/qp.h"
@@ -115,25 +116,17 @@ static int set_send_imm(const struct qp *qp, const struct ibv_send_wr *wr, struc
 	return 2;
 }
 
-/* They need a daemon that carries them. Other work is of connections. */
-static int convert_datagram(const struct ibv_send_wr *wr)
-{
-	if (wr->opcode != IBV_WR_SEND && wr->opcode != IBV_WR_SEND_WITH_IMM)
-		return -EINVAL;
-	return -error_unsupported("ibv_post_send", POST_NO_DATAGRAMS, EOPNOTSUPP);
-}
-
 /* Converts one request to one or two. Returns their number, or a negative errno value. */
 static int convert_wr(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *ret)
 {
-	if (qp_is_datagram(qp))
-		return convert_datagram(wr);
 	*ret = (struct ddp_send_wr){
 		.wr_id = wr->wr_id,
 		.sg_list = (struct ddp_sge *)wr->sg_list,
 		.num_sge = wr->num_sge,
 		.send_flags = flags_of(qp, wr->send_flags),
 	};
+	if (qp_is_datagram(qp))
+		return datagram_convert(qp, wr, ret);
 	switch (wr->opcode) {
 	case IBV_WR_SEND:
 		ret->opcode = DDP_WR_SEND;
@@ -197,7 +190,7 @@ static void pace(struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr
 			     last->opcode == DDP_WR_IMM_DATA;
 	uint32_t unplaced = qp_unplaced(qp);
 
-	if (!takes_receive || qp_knows(&qp->no_reads))
+	if (!takes_receive || qp_knows(&qp->no_reads) || qp_is_datagram(qp))
 		return;
 	unplaced += length_of(wr) + PER_MESSAGE;
 	if (last->send_flags & DDP_SEND_SIGNALED && unplaced >= UNPLACED_MAX) {

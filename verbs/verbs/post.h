@@ -30,11 +30,6 @@ static inline uint32_t post_imm_len(uint64_t imm)
 	"IBV_WR_SEND_WITH_IMM: the peer does not use ddpverbs, and a Send of RFC 5040 cannot "     \
 	"carry immediate data; use IBV_WR_RDMA_WRITE_WITH_IMM"
 
-/* Why a Send of a datagram queue pair fails. */
-#define POST_NO_DATAGRAMS                                                                          \
-	"the daemon does not carry datagrams: a queue pair for them (UD) has a number and "        \
-	"receives, but sends nothing"
-
 /* ibv_post_send(). 0 or a positive errno value. */
 int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 

@@ -8,8 +8,10 @@
 #include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/cq.h"
+#include "verbs/verbs/datagram.h"
 #include "verbs/verbs/mr.h"
 #include "verbs/verbs/oob.h"
+#include "verbs/verbs/qp_rnr.h"
 #include "verbs/verbs/srq.h"
 #include "verbs/verbs/wr.h"
 
@@ -89,6 +91,8 @@ static void fill_init(const struct host *h, const struct ibv_qp_init_attr *a,
 		.options = DDP_QP_PLACE_IN_ORDER | DDP_QP_KEEP_RECVS | DDP_QP_ACKED |
 			   DDP_QP_IMM_OF_SEND | DDP_QP_CREDITS | DDP_QP_STRICT_RECVS | rnr,
 	};
+	if (a->qp_type == IBV_QPT_UD && h->caps.features & DDP_CAP_DATAGRAM)
+		datagram_fill_init(a, ret);
 }
 
 /* Reads the actual capabilities, which are at least those that the program asked for. */
@@ -99,7 +103,7 @@ static int take_caps(struct qp *qp, struct ibv_qp_cap *cap)
 
 	if (r)
 		return r;
-	cap->max_send_wr = a.max_send_wr / QP_ENTRIES_PER_WR;
+	cap->max_send_wr = a.max_send_wr / (qp_is_carried(qp) ? 1 : QP_ENTRIES_PER_WR);
 	cap->max_recv_wr = qp->init.srq ? 0 : a.max_recv_wr;
 	cap->max_send_sge = a.max_send_sge;
 	cap->max_recv_sge = qp->init.srq ? 0 : a.max_recv_sge;
@@ -108,7 +112,7 @@ static int take_caps(struct qp *qp, struct ibv_qp_cap *cap)
 	return 0;
 }
 
-static enum qp_states states_of(const struct qp *qp)
+enum qp_states qp_states(const struct qp *qp)
 {
 	if (qp_is_iwarp(qp))
 		return QP_STATES_IWARP;
@@ -129,7 +133,7 @@ static void fill_ibv(struct qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_
 	qp->ibv.qp_type = a->qp_type;
 	pthread_mutex_init(&qp->ibv.mutex, NULL);
 	pthread_cond_init(&qp->ibv.cond, NULL);
-	qp_set_takes(qp, qp_transition_takes(states_of(qp), IBV_QPS_RESET));
+	qp_set_takes(qp, qp_transition_takes(qp_states(qp), IBV_QPS_RESET));
 	qp->attr.path_mtu = IBV_MTU_4096;
 	qp->attr.rnr_retry = DDP_RNR_NO_END;
 	qp->attr.port_num = 1;
@@ -238,11 +242,18 @@ struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_ini
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct qp *qp = qp_create(NULL, pd, attr);
+	int r;
 
 	if (!qp)
 		return NULL;
-	oob_adopt(qp);
-	return &qp->ibv;
+	if (!qp_is_carried(qp))
+		oob_adopt(qp);
+	r = qp_is_datagram(qp) ? datagram_adopt(qp) : 0;
+	if (r == 0)
+		return &qp->ibv;
+	ibv_destroy_qp(&qp->ibv);
+	errno = r;
+	return NULL;
 }
 
 /* With ibv_wr_ functions if the program asks for them. */
@@ -285,42 +296,12 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
 	pthread_mutex_lock(&h->event_lock);
 	oob_abandon(qp);
+	if (qp_is_datagram(qp))
+		datagram_abandon(qp);
+	qp_forget_past(qp);
 	r = destroy_locked(qp);
 	pthread_mutex_unlock(&h->event_lock);
 	return r;
-}
-
-/* ---- waiting for receives of the peer ---- */
-
-/* By min_rnr_timer, in units of 10 us. */
-static const uint32_t rnr_timers[] = {
-	65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,    32,
-	48,    64,   96,   128,  192,  256,   384,   512,   768,   1024,  1536,
-	2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
-};
-
-static unsigned rnr_timer_ms(unsigned code)
-{
-	return (rnr_timers[code] + 99) / 100;
-}
-
-/* 0 or a positive errno value. */
-static int apply_rnr(const struct qp *qp)
-{
-	int r = 0;
-
-	if (qp->ddp_init.options & DDP_QP_RNR)
-		r = ddp_set_qp_rnr(qp->ddp, qp->attr.rnr_retry,
-				   rnr_timer_ms(qp->attr.min_rnr_timer));
-	return r ? error_of_call("ibv_modify_qp", r) : 0;
-}
-
-int qp_set_rnr_retry(struct qp *qp, unsigned retry)
-{
-	if (qp->attr.rnr_retry == retry)
-		return 0;
-	qp->attr.rnr_retry = (uint8_t)retry;
-	return apply_rnr(qp);
 }
 
 /* ---- state ---- */
@@ -341,7 +322,7 @@ void qp_set_state(struct qp *qp, enum ibv_qp_state state)
 	const bool fails = state == IBV_QPS_ERR && qp->state != IBV_QPS_ERR;
 
 	qp->state = state;
-	qp_set_takes(qp, qp_transition_takes(states_of(qp), state));
+	qp_set_takes(qp, qp_transition_takes(qp_states(qp), state));
 	pthread_mutex_lock(&qp->ibv.mutex);
 	qp->ibv.state = state;
 	pthread_mutex_unlock(&qp->ibv.mutex);
@@ -358,8 +339,6 @@ static void end_session(struct qp *qp)
 
 void qp_session_ended(struct qp *qp, bool failed)
 {
-	if (qp_is_datagram(qp))
-		return; /* its session was for its number */
 	if (qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD)
 		failed = true;
 	if (!failed && !qp_is_iwarp(qp)) {
@@ -403,11 +382,14 @@ static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp)
 	struct host *h = context_of(qp->ibv.context)->host;
 	struct ddp_qp *old = qp->ddp;
 
-	if (qp->port) {
+	if (qp_is_carried(qp)) /* the daemon routes by the number of its own queue pair */
+		qp->ibv.qp_num = qp->num = ddp_qp_num(ddp);
+	if (qp->port || qp_is_carried(qp)) {
 		qp_forget_past(qp);
 		qp->past = ddp_qp_num(old);
 		qp_num_void(&h->numbers, qp->past);
-		qp_num_set(&h->numbers, ddp_qp_num(ddp), qp->num);
+		qp_num_set(&h->numbers, ddp_qp_num(ddp),
+			   qp_is_carried(qp) ? QP_NUM_DATAGRAM | qp->num : qp->num);
 	}
 	ddp_destroy_qp(old);
 	ddp_destroy_id(qp->own.id);
@@ -434,152 +416,13 @@ int qp_renew(struct qp *qp)
 		return error_of_call("ibv_modify_qp", r);
 	}
 	replace_ddp(qp, id, ddp);
-	return apply_rnr(qp);
-}
-
-/* The events that are there already belong to the state. */
-int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
-		 struct ibv_qp_init_attr *init)
-{
-	struct qp *qp = qp_of(ibv);
-	struct host *h = context_of(ibv->context)->host;
-
-	(void)mask;
-	pthread_mutex_lock(&h->event_lock);
-	if (qp->state >= IBV_QPS_RTR && qp->state != IBV_QPS_ERR)
-		host_hand_out(h);
-	*attr = qp->attr;
-	attr->qp_state = attr->cur_qp_state = ibv->state = qp->state;
-	pthread_mutex_unlock(&h->event_lock);
-	attr->cap = qp->init.cap;
-	*init = qp->init;
-	return 0;
+	return qp_rnr_apply(qp);
 }
 
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
 	(void)qp, (void)op, (void)flags;
 	return 1;
-}
-
-/* ---- rights of the peer ---- */
-
-enum {
-	READS = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
-	REMOTE = IBV_ACCESS_REMOTE_WRITE | READS,
-};
-
-/* Reads and atomics need resources besides the right. Reads of no bytes, which this library uses
- * for itself, need neither. 0 or a positive errno value. */
-static int permit(struct qp *qp, unsigned flags, bool no_resources)
-{
-	unsigned access = mr_access(flags & (no_resources ? REMOTE & ~READS : REMOTE));
-	int r = ddp_set_qp_access(qp->ddp, access ? access : DDP_QP_ACCESS_NONE);
-
-	/* A daemon that is too old permits all, as it always did. */
-	if (r && r != -EOPNOTSUPP)
-		return error_of_call("ibv_modify_qp", r);
-	qp->attr.qp_access_flags = flags;
-	qp->no_resources = no_resources;
-	return 0;
-}
-
-int qp_set_resources(struct qp *qp, unsigned n)
-{
-	return permit(qp, qp->own_access ? qp->attr.qp_access_flags : qp_cm_access(n), n == 0);
-}
-
-static int set_access(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
-{
-	unsigned flags =
-		mask & IBV_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->attr.qp_access_flags;
-	bool none =
-		mask & IBV_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic == 0 : qp->no_resources;
-	int r;
-
-	if (!(mask & (IBV_QP_ACCESS_FLAGS | IBV_QP_MAX_DEST_RD_ATOMIC)))
-		return 0;
-	r = permit(qp, flags, none);
-	if (r == 0 && mask & IBV_QP_ACCESS_FLAGS)
-		qp->own_access = true;
-	return r;
-}
-
-/* Keeps the attributes that the program sets, for ibv_query_qp(). */
-static void keep_attr(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
-{
-	if (mask & IBV_QP_DEST_QPN)
-		to->dest_qp_num = from->dest_qp_num;
-	if (mask & IBV_QP_QKEY)
-		to->qkey = from->qkey;
-	if (mask & IBV_QP_AV)
-		to->ah_attr = from->ah_attr;
-	if (mask & IBV_QP_PATH_MTU)
-		to->path_mtu = from->path_mtu;
-	if (mask & IBV_QP_SQ_PSN)
-		to->sq_psn = from->sq_psn;
-	if (mask & IBV_QP_RQ_PSN)
-		to->rq_psn = from->rq_psn;
-	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
-		to->max_rd_atomic = from->max_rd_atomic;
-	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
-		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
-	if (mask & IBV_QP_TIMEOUT)
-		to->timeout = from->timeout;
-	if (mask & IBV_QP_RETRY_CNT)
-		to->retry_cnt = from->retry_cnt;
-	if (mask & IBV_QP_RNR_RETRY)
-		to->rnr_retry = from->rnr_retry;
-	if (mask & IBV_QP_MIN_RNR_TIMER)
-		to->min_rnr_timer = from->min_rnr_timer;
-}
-
-static int apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
-{
-	int r = set_access(qp, attr, mask);
-
-	if (r)
-		return r;
-	keep_attr(&qp->attr, attr, mask);
-	if (mask & (IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER))
-		r = apply_rnr(qp);
-	if (r)
-		return r;
-	return mask & IBV_QP_STATE ? oob_modify(qp, attr->qp_state) : 0;
-}
-
-/* On failure the state is the old one. */
-static int modify_locked(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
-{
-	const struct ibv_qp_attr old = qp->attr;
-	const bool no_resources = qp->no_resources, own_access = qp->own_access;
-	int r = qp_transition_check(states_of(qp), qp->state, attr, mask,
-				    context_of(qp->ibv.context)->host->gids.n);
-
-	if (r)
-		return r;
-	r = apply_attr(qp, attr, mask);
-	if (r) {
-		permit(qp, old.qp_access_flags, no_resources);
-		qp->attr = old;
-		apply_rnr(qp);
-		qp->own_access = own_access;
-	}
-	return r;
-}
-
-int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
-{
-	struct qp *qp = qp_of(ibv);
-	struct host *h = context_of(ibv->context)->host;
-	int r;
-
-	pthread_mutex_lock(&h->event_lock);
-	r = modify_locked(qp, attr, mask);
-	pthread_mutex_unlock(&h->event_lock);
-	if (r)
-		errno = r;
-	return r;
 }
 
 void qp_set_ops(struct verbs_context *v)

@@ -61,8 +61,9 @@ struct qp {
 	 * the same time. */
 	uint32_t unplaced;
 	/* Threads that post read them without a lock: by qp_knows(). */
-	bool send_imm; /* the peer takes Sends with Immediate Data */
-	bool no_reads; /* the session allows none, which placed requests need */
+	bool send_imm;            /* the peer takes Sends with Immediate Data */
+	bool no_reads;            /* the session allows none, which placed requests need */
+	struct qp *next_datagram; /* in the list of host */
 };
 
 static inline bool qp_knows(const bool *member)
@@ -95,14 +96,6 @@ static inline struct qp *qp_of(struct ibv_qp *ibv)
  * id. Writes its actual capabilities to attr->cap. NULL with errno. */
 struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 
-/* Sets the rights of the peer for a session with n responder resources, as the kernel does, unless
- * the program has set qp_access_flags. Returns 0 or a positive errno value. */
-int qp_set_resources(struct qp *qp, unsigned n);
-
-/* Sets how often messages are tried again that find no receive of the peer. Returns 0 or a positive
- * errno value. */
-int qp_set_rnr_retry(struct qp *qp, unsigned retry);
-
 /* The qp_access_flags that rdma_cm sets for n responder resources. */
 static inline unsigned qp_cm_access(unsigned n)
 {
@@ -115,10 +108,15 @@ static inline bool qp_is_iwarp(const struct qp *qp)
 	return qp->ibv.context->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
-/* A session that an id of rdma_cm has by its number does not change it. */
 static inline bool qp_is_datagram(const struct qp *qp)
 {
 	return qp->init.qp_type == IBV_QPT_UD;
+}
+
+/* The daemon carries its datagrams. */
+static inline bool qp_is_carried(const struct qp *qp)
+{
+	return qp->ddp_init.qp_type == DDP_QP_DATAGRAM;
 }
 
 /* True if its state takes the work. Threads that post take no lock. */
@@ -131,6 +129,9 @@ static inline void qp_set_takes(struct qp *qp, unsigned what)
 {
 	__atomic_store_n(&qp->takes, what, __ATOMIC_RELAXED);
 }
+
+/* Whose states it has. */
+enum qp_states qp_states(const struct qp *qp);
 
 /* Sets the state. The caller holds event_lock. */
 void qp_set_state(struct qp *qp, enum ibv_qp_state state);
