@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Open MPI (package openmpi-bin) and MPICH (package mpich) over UCX: ranks of one daemon exchange and compare data; UCX finds its
+# peers by datagrams. MPI_RANKS, MPI_LARGEST and MPI_ROUNDS choose how many,
+# the largest block, and how often. UCX_TLS keeps UCX from using shared memory instead.
+# shellcheck source-path=SCRIPTDIR/../system source=verbs-hosts.sh
+. "${top_srcdir:-.}/tests/system/verbs-hosts.sh"
+needs mpirun.openmpi mpicc.openmpi mpirun.mpich mpicc.mpich
+hosts
+
+ranks=${MPI_RANKS:-2} rounds=${MPI_ROUNDS:-1}
+tls=rc_v,ud_v,self
+openmpi=(mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml ucx -x "UCX_TLS=$tls")
+mpich=(env "UCX_TLS=$tls" mpirun.mpich)
+
+# at NAME: the words before the ranks of a daemon in this namespace, in the array with.
+at() { with=(env "DDPVERBS_LIBRARY=$library" timeout -k 5 "${limit:-100}" "$bin/verbs/ddpverbs" -s "$(socket_of "$1")"); }
+
+# ranks_of MPI DAEMON...: as many of each.
+ranks_of() {
+	local mpi=$1 name words=()
+	local -n start=$mpi
+	shift
+	for name in "$@"; do
+		at "$name"
+		[ ${#words[@]} -eq 0 ] || words+=(:)
+		words+=(-np "$ranks" "${with[@]}" "$tmp/ranks.$mpi" "${MPI_LARGEST:-1048576}")
+	done
+	"${start[@]}" "${words[@]}" >"$tmp/mpi.log" 2>&1 || fail "$mpi with daemons $*: status $?"
+	grep -q '^all data is right$' "$tmp/mpi.log" || fail "$mpi: the ranks do not say that their data is right"
+	! grep ddpverbs: "$tmp/mpi.log" || fail "$mpi: ddpverbs prints"
+	eventually 10 none_of a qp mr || fail "$mpi leaves something in a daemon"
+	echo "ran: $mpi, daemons $*"
+}
+
+for mpi in openmpi mpich; do
+	"mpicc.$mpi" -O1 -o "$tmp/ranks.$mpi" "$top_srcdir/tests/programs/mpi_ranks.c" || fail "$mpi: mpi_ranks.c does not build"
+	for _ in $(seq "$rounds"); do
+		ranks_of $mpi a
+	done
+done
+hosts_end
+version mpich "and openmpi-bin $(dpkg-query -W -f '${Version}' openmpi-bin): over UCX, $ranks ranks of one daemon: ring, Alltoall, compared"
