@@ -6,16 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "daemon/base/log.h"
 #include "daemon/base/state.h"
 #include "daemon/net/association_index.h"
+#include "daemon/net/association_memory.h"
 #include "daemon/net/association_network.h"
 #include "util/addr.h"
 
 enum {
 	RX_BUDGET = 256,   /* messages of one association in a row */
+	ENDS = 32,         /* sessions of a lost association that end in a turn */
 	MEASURE_MS = 1000, /* how often the largest message of an association is read */
 	/* An opener shuts its idle associations down. The acceptor does so only for an opener that
 	 * does not. It cannot know of an Initiate that is still being retransmitted, so it waits as
@@ -73,79 +74,16 @@ static void on_placed(void *user, const struct span *dst, unsigned n)
 	assoc->worker->assoc_events->placed(assoc, dst, n);
 }
 
-static struct assoc_cfg ddp_cfg(struct association *assoc, const struct llp_info *info)
-{
-	const struct config_session *s = &assoc->worker->daemon->cfg.session;
-
-	return (struct assoc_cfg){
-		.streams = info->streams,
-		.even = info->even,
-		.pending_max = (uint16_t)s->pending_max,
-		.records_max = s->records,
-		.early_max = (uint32_t)s->early_bytes,
-		.early_memory = association_network_early(assoc),
-		.answer_ms = s->answer_ms,
-		.close_ms = s->close_ms,
-		.acks = info->acks,
-		.plain_only = s->enhanced != CONFIG_ON,
-		.pool = &assoc->worker->pool.blocks,
-		.others = &assoc->worker->others,
-		.user = assoc,
-	};
-}
-
-/* Who opens an association reserves them first, so that a program gets the reason at once. */
-static bool reserve_blocks(struct association *assoc)
-{
-	uint32_t blocks = assoc_blocks();
-
-	if (assoc->blocks)
-		return true;
-	if (!blocks_reserve(&assoc->worker->pool.blocks, blocks))
-		return false;
-	assoc->blocks = blocks;
-	return true;
-}
-
-/* Most of it is never written to. It is mapped, so that it goes back to the system with the
- * association. */
-static int make_ddp(struct association *assoc, const struct assoc_cfg *cfg)
-{
-	size_t bytes = assoc_size(cfg);
-	void *mem;
-
-	if (!reserve_blocks(assoc))
-		return -ENOMEM;
-	mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		   -1, 0);
-	if (mem == MAP_FAILED)
-		return -ENOMEM;
-	madvise(mem, bytes, MADV_NOHUGEPAGE);
-	assoc->ddp = assoc_init(mem, cfg);
-	assoc->ddp_bytes = bytes;
-	return 0;
-}
-
-static void free_ddp(struct association *assoc)
-{
-	assoc_clear(assoc->ddp);
-	if (assoc->ddp)
-		munmap(assoc->ddp, assoc->ddp_bytes);
-	blocks_unreserve(&assoc->worker->pool.blocks, assoc->blocks);
-}
-
 /* The association is up: its streams are known, sessions are possible. */
 static int make_assoc(struct association *assoc)
 {
-	struct assoc_cfg cfg;
 	struct llp_info info;
 	int r;
 
 	llp_info(assoc->conn, &info);
 	assoc->remote = info.remote;
 	association_network_join(assoc);
-	cfg = ddp_cfg(assoc, &info);
-	r = make_ddp(assoc, &cfg);
+	r = association_memory_make(assoc, &info);
 	if (r)
 		return r;
 	assoc_set_trace(assoc->ddp, trace, assoc);
@@ -189,7 +127,7 @@ struct association *association_free(struct association *assoc)
 	list_del(&assoc->by_peer);
 	list_del(&assoc->same_id);
 	llp_conn_free(assoc->conn);
-	free_ddp(assoc);
+	association_memory_free(assoc);
 	association_network_leave(assoc);
 	acct_release(&assoc->socket);
 	acct_release(&assoc->opened);
@@ -229,7 +167,7 @@ int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct
 	assoc = association_new(w, true);
 	if (!assoc)
 		return -ENOMEM;
-	r = reserve_blocks(assoc) ? open_assoc(assoc, addrs) : -ENOMEM;
+	r = association_memory_reserve(assoc) ? open_assoc(assoc, addrs) : -ENOMEM;
 	if (r) {
 		association_free(assoc);
 		return r;
@@ -364,6 +302,12 @@ static void conn_up(void *user)
 	begin_waiting(assoc);
 }
 
+/* The sessions of a lost association end, some in each turn. True if there are more. */
+static bool end_some(struct association *assoc)
+{
+	return assoc->ddp && dp_some_events(&assoc->dp, ENDS);
+}
+
 static void conn_down(void *user, int err, const char *reason)
 {
 	struct association *assoc = user;
@@ -377,7 +321,7 @@ static void conn_down(void *user, int err, const char *reason)
 	fail_waiting(assoc, err ? err : ECONNRESET, reason);
 	if (association_ddp(assoc)) {
 		assoc_lost(assoc->ddp);
-		dp_events(&assoc->dp);
+		end_some(assoc);
 	}
 }
 
@@ -507,6 +451,10 @@ static void expire(struct timer *t)
 	struct association *assoc = list_entry(t, struct association, timer);
 	uint64_t now = assoc->worker->now_ms;
 
+	if (assoc->state == ASSOCIATION_DOWN && end_some(assoc)) {
+		timer_set(&assoc->worker->timers, &assoc->timer, now + 1);
+		return;
+	}
 	if (unwanted(assoc)) {
 		association_free(assoc);
 		return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/net/datapath.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* RFC 5043 9: room that is left in the packet, so that a SACK fits beside the DDP segment. */
@@ -187,8 +188,18 @@ bool dp_resume(struct datapath *dp, unsigned budget)
 
 void dp_events(struct datapath *dp)
 {
+	while (dp_some_events(dp, UINT_MAX))
+		;
+}
+
+bool dp_some_events(struct datapath *dp, unsigned most)
+{
 	struct assoc_event ev;
 
-	while (assoc_event(dp->ddp, &ev))
+	while (most-- > 0) {
+		if (!assoc_event(dp->ddp, &ev))
+			return false;
 		dp->on_event(dp->user, &ev);
+	}
+	return true;
 }

@@ -60,4 +60,7 @@ bool dp_resume(struct datapath *dp, unsigned budget);
 /* Passes waiting session events to on_event. */
 void dp_events(struct datapath *dp);
 
+/* At most so many. True if there may be more. */
+bool dp_some_events(struct datapath *dp, unsigned most);
+
 #endif
