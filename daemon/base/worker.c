@@ -43,7 +43,7 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	drr_init(&w->requests, NULL);
 	drr_init(&w->bells, NULL);
 	list_init(&w->dirty_cqs);
-	list_init(&w->notice_cqs);
+	list_init(&w->notice_clients);
 	list_init(&w->low_srqs);
 	list_init(&w->dirty_async);
 	list_init(&w->agents);

@@ -69,11 +69,11 @@ struct worker {
 	struct drr users;                      /* whose turn to send it is: uids, clients, shares */
 	struct drr others;                     /* of these users: messages of no client */
 	struct drr requests;                   /* whose record is read next: uids, clients */
-	int64_t requests_us;     /* how long requests may take yet while there is other work */
-	const struct list *user; /* of `users`, who was served last ... */
-	bool alone;              /* ... and no other was */
-	struct list dirty_cqs;   /* completion queues with new entries in this turn */
-	struct list notice_cqs;  /* completion queues with notices of Writes to be written */
+	int64_t requests_us;        /* how long requests may take yet while there is other work */
+	const struct list *user;    /* of `users`, who was served last ... */
+	bool alone;                 /* ... and no other was */
+	struct list dirty_cqs;      /* completion queues with new entries in this turn */
+	struct list notice_clients; /* with notices of Writes to be written */
 	struct list low_srqs;    /* shared receive queues that reached their limit in this turn */
 	struct list dirty_async; /* clients with new asynchronous events in this turn */
 	struct list agents;      /* of clients, whose bells are to be rung in this turn */

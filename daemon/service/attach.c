@@ -110,6 +110,9 @@ static void assert_free(const struct client *c)
 	list_assert_out(&c->watching.watcher.link);
 	list_assert_out(&c->async.dirty);
 	list_assert_out(&c->bells.posted);
+	list_assert_out(&c->bells.notices.link);
+	list_assert_out(&c->bells.notices.active);
+	list_assert_out(&c->bells.notices.quiet);
 	list_assert_out(&c->handles.scopes);
 	drr_assert_out(&c->turn);
 	drr_assert_out(&c->io.turn);
@@ -439,6 +442,9 @@ int attach_client(struct worker *w, int fd)
 	list_init(&c->fault.link);
 	list_init(&c->bells.polled);
 	list_init(&c->bells.posted);
+	list_init(&c->bells.notices.link);
+	list_init(&c->bells.notices.active);
+	list_init(&c->bells.notices.quiet);
 	list_init(&c->handles.scopes);
 	list_init(&c->watching.watcher.link);
 	drr_init(&c->turn, NULL);

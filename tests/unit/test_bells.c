@@ -40,6 +40,7 @@ static struct client *client(struct bell_page *p)
 	c->worker = &w;
 	c->bells.page = p;
 	list_init(&c->bells.polled);
+	list_init(&c->bells.notices.quiet);
 	drr_init(&c->bells.turn, &users[0]);
 	idtab_init(&c->handles.qps, BELL_QUEUES);
 	return c;

@@ -109,6 +109,7 @@ void client_leave(struct client *c)
 	c->leaving = true;
 	list_del(&c->fault.link);
 	list_del(&c->bells.polled);
+	list_del(&c->bells.notices.link);
 	list_del(&c->watching.watcher.link);
 	list_del(&c->async.dirty);
 	drr_del(&c->io.turn);

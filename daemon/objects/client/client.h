@@ -50,6 +50,13 @@ struct client_hello {
 	char refusal[ACCT_REASON_MAX]; /* why it may only ask for state, as ddpctl does; or "" */
 };
 
+/* Its completion queues with notices of Writes: memory/notice. */
+struct client_notices {
+	struct list link;   /* in worker.notice_clients */
+	struct list active; /* to be looked at */
+	struct list quiet;  /* not before the client has rung */
+};
+
 /* Its bell page: which of its queue pairs have work. */
 struct client_bells {
 	struct bell_page *page; /* NULL before hello */
@@ -60,6 +67,7 @@ struct client_bells {
 	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
 	struct event_loop_watch *watch; /* of the doorbell */
 	struct list posted; /* queue pairs that may have entries in their send rings: posted.c */
+	struct client_notices notices;
 };
 
 /* The journal that it watches: service/watch. */

@@ -7,7 +7,10 @@
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/queues/cq.h"
 
-enum { BUDGET = 256 /* notices of one queue a turn */ };
+enum {
+	BUDGET = 512, /* notices, and queues that are looked at, in a turn */
+	EACH = 32,    /* of them, of a client in a row */
+};
 
 void notice_init(struct notice *n)
 {
@@ -26,14 +29,28 @@ void notice_clear(struct notice *n)
 	n->writes = 0;
 }
 
+/* A client that leaves reads nothing any more. */
+static void have_turn(struct client *c)
+{
+	if (!c->leaving && !list_linked(&c->bells.notices.link))
+		list_add_tail(&c->worker->notice_clients, &c->bells.notices.link);
+}
+
+static void look_later(struct cq *cq)
+{
+	list_del(&cq->notices.link);
+	list_add_tail(&cq->client->bells.notices.active, &cq->notices.link);
+	have_turn(cq->client);
+}
+
 /* Its completion is written at the end of the turn. */
 static void queue_notice(struct notice *n)
 {
-	struct notice_queue *q = &n->cq->notices;
+	bool first = list_empty(&n->cq->notices.due);
 
-	list_add_tail(&q->due, &n->link);
-	if (!list_linked(&q->link))
-		list_add_tail(&n->cq->client->worker->notice_cqs, &q->link);
+	list_add_tail(&n->cq->notices.due, &n->link);
+	if (first)
+		look_later(n->cq);
 }
 
 int notice_set(struct notice *n, struct cq *cq, uint64_t wr_id)
@@ -82,13 +99,13 @@ static void push_notice(struct notice *n)
 	n->writes = 0;
 }
 
-/* Returns how many it handled. */
-static unsigned write_due(struct notice_queue *q)
+/* At most so many. Returns how many it handled. */
+static unsigned write_due(struct notice_queue *q, unsigned most)
 {
 	unsigned done = 0;
 	struct list *l;
 
-	while (done < BUDGET && (l = list_pop(&q->due))) {
+	while (done < most && (l = list_pop(&q->due))) {
 		struct notice *n = list_entry(l, struct notice, link);
 
 		if (n->last > q->taken)
@@ -111,29 +128,59 @@ static void search_unread(struct cq *cq)
 	q->taken = taken;
 }
 
-/* Writes the notices that are due. If more wait for the client, it rings when it takes completions.
- */
-static bool write_queue(struct cq *cq)
+/* Writes notices that are due. While others wait for the client, which rings when it takes
+ * completions, the queue is not looked at. Returns how many it handled. */
+static unsigned write_queue(struct cq *cq, unsigned most)
 {
 	struct notice_queue *q = &cq->notices;
 	unsigned done;
 
 	search_unread(cq);
-	done = write_due(q);
-	if (list_empty(&q->due) && list_empty(&q->unread)) {
-		list_del(&q->link);
-	} else if (done > 0 && list_empty(&q->due)) {
+	done = write_due(q, most);
+	if (list_empty(&q->due) && !list_empty(&q->unread)) {
 		ring_block(&cq->ring);
 		search_unread(cq);
 	}
-	return done > 0;
+	if (!list_empty(&q->due))
+		look_later(cq);
+	else if (!list_empty(&q->unread))
+		list_add_tail(&cq->client->bells.notices.quiet, &q->link);
+	return done;
+}
+
+/* Returns the cost. */
+static unsigned write_some(struct client *c, unsigned most, bool *any)
+{
+	unsigned cost = 0;
+	struct list *l;
+
+	while (cost < most && (l = list_pop(&c->bells.notices.active))) {
+		unsigned done = write_queue(list_entry(l, struct cq, notices.link), most - cost);
+
+		*any |= done > 0;
+		cost += done + 1;
+	}
+	if (!list_empty(&c->bells.notices.active))
+		have_turn(c);
+	return cost;
 }
 
 bool notice_write(struct worker *w)
 {
+	int left = BUDGET;
 	bool any = false;
+	struct list *l;
 
-	list_foreach_safe (l, &w->notice_cqs)
-		any |= write_queue(list_entry(l, struct cq, notices.link));
-	return any;
+	while (left > 0 && (l = list_pop(&w->notice_clients)))
+		left -= (int)write_some(list_entry(l, struct client, bells.notices.link), EACH,
+					&any);
+	return any || !list_empty(&w->notice_clients);
+}
+
+void notice_look_again(struct client *c)
+{
+	if (list_empty(&c->bells.notices.quiet))
+		return;
+	list_splice_tail(&c->bells.notices.active, &c->bells.notices.quiet);
+	have_turn(c);
 }

@@ -13,6 +13,7 @@
 
 #include "util/list.h"
 
+struct client;
 struct cq;
 struct worker;
 
@@ -40,7 +41,11 @@ void notice_clear(struct notice *n);
 /* A Write was delivered. */
 void notice_written(struct notice *n, uint32_t qp_num);
 
-/* Writes the completions that are due, within a budget. True if it wrote some or more are due. */
+/* Writes the completions that are due, within a budget; clients take turns. True if it wrote some
+ * or more are due. */
 bool notice_write(struct worker *w);
+
+/* The client has rung: it may have taken completions that notices waited for. */
+void notice_look_again(struct client *c);
 
 #endif

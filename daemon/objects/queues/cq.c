@@ -148,8 +148,10 @@ int cq_resize(struct cq *cq, uint32_t entries, struct msg_cq *ret, struct reply 
 	cq->ring = ring;
 	put_reply(cq, ret);
 	wake_waiters(cq);
-	cq->notices.taken =
-		UINT64_MAX; /* the new ring has no record of notices that wait for room */
+	/* The new ring has no record of notices that wait for the client. */
+	cq->notices.taken = UINT64_MAX;
+	if (!list_empty(&cq->notices.unread))
+		ring_block(&cq->ring);
 	return 0;
 }
 

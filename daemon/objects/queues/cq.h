@@ -42,7 +42,7 @@ struct cq {
 	struct notice_queue {
 		struct list due;    /* notices to be written, and ... */
 		struct list unread; /* ... those whose last completion waits in the ring */
-		struct list link;   /* in worker.notice_cqs */
+		struct list link;   /* in client.bells.notices */
 		uint64_t taken;     /* cq_taken() when `unread` was last searched */
 		unsigned regions;   /* that complete here, each once */
 	} notices;                  /* notice.c */

@@ -2,6 +2,7 @@
 #include "daemon/objects/sessions/bells.h"
 
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/memory/notice.h"
 #include "daemon/objects/sessions/qp.h"
 
 enum {
@@ -31,6 +32,7 @@ static unsigned take_word(struct client *c)
 	unsigned w = (unsigned)__builtin_ctzll(c->bells.rung_words);
 
 	c->bells.rung_words &= c->bells.rung_words - 1;
+	notice_look_again(c);
 	return wake_word(c, w, bell_take_word(c->bells.page, w));
 }
 

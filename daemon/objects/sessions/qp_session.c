@@ -48,11 +48,13 @@ unsigned qp_wake(struct qp *qp)
 	if (!list_linked(&qp->posted))
 		list_add_tail(&qp->client->bells.posted, &qp->posted);
 	if (qp->state == QP_RTS) {
+		unsigned flushed = wr_flush_pending(qp);
+
 		if (qp->hold.mem)
 			wake_receiver(qp);
-		wr_flush_pending(qp);
 		assoc_tx_wake(qp->assoc->ddp, qp->ep);
 		association_activate(qp->assoc);
+		return flushed;
 	} else if (qp->state == QP_CLOSING && qp_is_bound(qp)) {
 		if (qp->hold.mem)
 			wake_receiver(qp);
@@ -100,7 +102,7 @@ static void enter_error(struct qp *qp)
 		srq_wait_end(qp->wq.srq, &qp->wq.srq_waits);
 	else
 		ring_sleep(&qp->wq.rq, RING_SLEEPS); /* from now on posted receives ring, too */
-	wr_flush(qp);
+	wr_flush_first(qp);
 }
 
 void qp_established(struct qp *qp, const struct session_event *event)

@@ -17,7 +17,7 @@ struct qp_session {
 	const char *order;           /* why somebody else ended it, or NULL */
 };
 
-enum { QP_FLUSHED = 16 }; /* requests that are flushed for the cost of a bell */
+enum { QP_FLUSHED = 2 }; /* requests that are flushed for the cost of a bell */
 
 /* The client rang: there is work, a receive that a message waits for, or room for completions.
  * Returns the cost, in flushed entries. */

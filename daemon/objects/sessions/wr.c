@@ -342,7 +342,10 @@ const struct rdmap_ops wr_ops = {
 
 /* ---- flushing ---- */
 
-enum { MOST_FLUSHED = 256 /* of a queue in a turn */ };
+enum {
+	MOST_FLUSHED = 64,  /* of a queue, when its bell has its turn */
+	FIRST_FLUSHED = 16, /* at the end of its session */
+};
 
 static bool flush_send(struct qp *qp)
 {
@@ -395,25 +398,48 @@ static uint32_t flush_recvs(struct qp *qp, uint32_t most)
 	return n;
 }
 
-unsigned wr_flush(struct qp *qp)
+/* The rest has its turn with the bells. */
+static unsigned flush_some(struct qp *qp, uint32_t most)
 {
-	uint32_t sends = flush_sends(qp, MOST_FLUSHED), recvs = flush_recvs(qp, MOST_FLUSHED);
+	uint32_t sends = flush_sends(qp, most), recvs = flush_recvs(qp, most);
 
-	if (sends == MOST_FLUSHED || recvs == MOST_FLUSHED)
+	if (sends == most || recvs == most)
 		client_ring(qp->client, qp->handle);
 	return sends + recvs;
 }
 
-void wr_flush_pending(struct qp *qp)
+unsigned wr_flush(struct qp *qp)
 {
+	return flush_some(qp, MOST_FLUSHED);
+}
+
+void wr_flush_first(struct qp *qp)
+{
+	flush_some(qp, FIRST_FLUSHED);
+}
+
+unsigned wr_flush_pending(struct qp *qp)
+{
+	unsigned n = 0;
+
 	/* After the message that is still being sent: requests complete in the order of posting. */
-	while (qp->wq.flush_pending > 0 && qp->wq.taken_send == 0 && flush_send(qp))
+	for (; n < MOST_FLUSHED && qp->wq.flush_pending > 0 && qp->wq.taken_send == 0; n++) {
+		if (!flush_send(qp))
+			break;
 		qp->wq.flush_pending--;
+	}
+	for (; n < MOST_FLUSHED && qp->wq.flush_recvs > 0 && flush_recv(qp); n++)
+		qp->wq.flush_recvs--;
+	if (n == MOST_FLUSHED)
+		client_ring(qp->client, qp->handle);
+	return n;
 }
 
 void wr_mark_flush(struct qp *qp)
 {
+	bool keeps = qp->wq.srq || rdmap_keeps_recvs(qp->ep);
+
 	qp->wq.flush_pending = queue_waiting(&qp->wq.sq);
+	qp->wq.flush_recvs = keeps ? 0 : queue_waiting(&qp->wq.rq);
 	wr_flush_pending(qp);
-	flush_recvs(qp, qp->wq.rq.size);
 }

@@ -20,6 +20,7 @@ struct srq;
 struct wr_queues {
 	uint32_t done_send, done_recv; /* entries completed so far; not of a shared queue */
 	uint32_t flush_pending; /* oldest entries of sq, to be flushed although the state is RTS */
+	uint32_t flush_recvs;   /* the same of rq */
 	uint32_t taken_send, taken_recv; /* held by the endpoint; each has a completion reserved */
 	struct cq *send_cq;
 	struct ring sq, rq; /* rq: all zero with an srq */
@@ -33,14 +34,18 @@ struct wr_queues {
 extern const struct rdmap_ops wr_ops;
 
 /* Completes posted work as flushed, as far as the completion queue has room; the rest of a long
- * queue in the next turn. Receives of a shared queue stay for other queue pairs. Returns how many
- * entries. */
+ * queue when the bell of the queue pair has its turn. Receives of a shared queue stay for other
+ * queue pairs. Returns how many entries. */
 unsigned wr_flush(struct qp *qp);
+
+/* The same for the first ones: many sessions may end in a turn. */
+void wr_flush_first(struct qp *qp);
 
 /* The same, once, for the work that is posted now. Later work is processed normally. */
 void wr_mark_flush(struct qp *qp);
 
-/* Continues where the completion queue had no room. */
-void wr_flush_pending(struct qp *qp);
+/* Continues where the completion queue had no room, or the turn was over. Returns how many entries.
+ */
+unsigned wr_flush_pending(struct qp *qp);
 
 #endif
