@@ -14,7 +14,7 @@ bool association_memory_reserve(struct association *assoc);
 /* Makes assoc.ddp, with its blocks. 0 or -ENOMEM. */
 int association_memory_make(struct association *assoc, const struct llp_info *info);
 
-/* Frees what there is. */
+/* Frees both, as far as they are there. */
 void association_memory_free(struct association *assoc);
 
 #endif

@@ -7,7 +7,7 @@
 /* RFC 5043 9: room that is left in the packet, so that a SACK fits beside the DDP segment. */
 enum { CONTROL_MARGIN = 16, RESERVED = WIRE_SSN_LEN + CONTROL_MARGIN };
 
-/* Segments after which the windows of streams are compared with what was acknowledged. */
+/* Segments after which the windows of streams are compared with those that were acknowledged. */
 enum { CHECK_EVERY = 4096 };
 
 bool dp_update_mulpdu(struct datapath *dp)

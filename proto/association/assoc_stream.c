@@ -3,7 +3,7 @@
  * The memory of streams. Most streams of an association are never used. The first ones of both
  * sides are beside the association; the others get blocks of the pool when they are used, one for
  * some streams and one for the private data of each. The pool may have none left. Blocks go back
- * when their streams are free again, so that an association costs what its sessions cost now.
+ * when their streams are free again, so that an association costs as much as its sessions now.
  */
 #include <string.h>
 

@@ -61,8 +61,8 @@ static inline void sctp_rwnd_took(struct sctp_rwnd *w, uint32_t bytes)
 }
 
 /* The end of a packet with data; waits: data waits for delivery. True if the round trip of the path
- * should be measured, because the window may be too small soon: data that arrives measures
- * nothing. */
+ * should be measured, because the window may be too small soon: data that arrives does not measure
+ * it. */
 bool sctp_rwnd_packet(struct sctp_rwnd *w, struct sctp_rwnd_limits *l,
 		      const struct sctp_rwnd_path *p, bool waits, uint64_t now_us);
 

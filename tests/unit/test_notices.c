@@ -86,7 +86,7 @@ Test(notices, queues_that_are_not_read_cost_no_turn)
 	while (notice_write(&rig.worker))
 		;
 	cr_expect_eq(completions(), QUEUES * EACH, "one of a region waits in the ring");
-	cr_expect(list_empty(&rig.worker.notice_clients), "nothing is looked at");
+	cr_expect(list_empty(&rig.worker.notice_clients), "no queue is looked at");
 	read_all(greedy.c, cq[7]);
 	cr_expect_not(list_empty(&rig.worker.notice_clients));
 	while (notice_write(&rig.worker))

@@ -374,8 +374,8 @@ static bool fill_stretch(struct holes *h, struct mapping *m, const struct stretc
 	return true;
 }
 
-/* Pages [from, to) of the mapping, rounded to what one access may fill. Unknown ones count as
- * holes. */
+/* Pages [from, to) of the mapping, rounded to the pages that one access may fill. Unknown ones
+ * count as holes. */
 static void see_stretch(const struct holes *h, const struct mapping *m, uint64_t from, uint64_t to,
 			struct stretch *ret)
 {

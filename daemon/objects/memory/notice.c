@@ -29,7 +29,7 @@ void notice_clear(struct notice *n)
 	n->writes = 0;
 }
 
-/* A client that leaves reads nothing any more. */
+/* A client that leaves does not read any more. */
 static void have_turn(struct client *c)
 {
 	if (!c->leaving && !list_linked(&c->bells.notices.link))
