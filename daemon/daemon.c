@@ -18,6 +18,7 @@
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/memory/holes.h"
 #include "daemon/objects/memory/stags.h"
+#include "daemon/objects/memory/unmapping.h"
 #include "daemon/service/attach.h"
 #include "daemon/service/server.h"
 #include "daemon/service/stop.h"
@@ -192,6 +193,7 @@ void daemon_free(struct daemon *d)
 	listening_close(&d->worker);
 	transports_close(&d->worker);
 	event_loop_free(d->worker.loop);
+	unmapping_finish(&d->worker);
 	acct_free(d->acct);
 	holes_free(d->worker.holes);
 	peers_free(&d->worker);

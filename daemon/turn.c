@@ -8,6 +8,7 @@
 #include "daemon/objects/sessions/bells.h"
 #include "daemon/objects/queues/cq.h"
 #include "daemon/objects/memory/notice.h"
+#include "daemon/objects/memory/unmapping.h"
 #include "daemon/objects/queues/srq.h"
 #include "daemon/service/attach.h"
 #include "util/minmax.h"
@@ -85,6 +86,7 @@ static bool turn_run(void *user, uint64_t now_ms)
 	 * are ended. */
 	any |= attach_take_records(w, any ? time_so_far(w) : 0);
 	any |= attach_end_faulty(w);
+	any |= unmapping_run(w);
 	block_pool_check(&w->pool, &w->timers, w->now_ms);
 	return any;
 }

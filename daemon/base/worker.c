@@ -47,6 +47,7 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	list_init(&w->low_srqs);
 	list_init(&w->dirty_async);
 	list_init(&w->agents);
+	list_init(&w->unmappings);
 	list_init(&w->faulty);
 	timer_init(&w->trim, trim_heap);
 	journal_init(&w->journal, &w->timers);

@@ -74,12 +74,14 @@ struct worker {
 	bool alone;                 /* ... and no other was */
 	struct list dirty_cqs;      /* completion queues with new entries in this turn */
 	struct list notice_clients; /* with notices of Writes to be written */
-	struct list low_srqs;    /* shared receive queues that reached their limit in this turn */
-	struct list dirty_async; /* clients with new asynchronous events in this turn */
-	struct list agents;      /* of clients, whose bells are to be rung in this turn */
-	struct holes *holes;     /* in memfds of clients; NULL: they are not counted */
-	void *shadows;           /* of regions that agents copy, a tree of objects/agent.c */
-	struct list faulty;      /* clients to be ended after this turn */
+	struct list low_srqs;     /* shared receive queues that reached their limit in this turn */
+	struct list dirty_async;  /* clients with new asynchronous events in this turn */
+	struct list agents;       /* of clients, whose bells are to be rung in this turn */
+	struct list unmappings;   /* memory of clients that is to be unmapped, and ... */
+	uint64_t unmapping_bytes; /* ... how much */
+	struct holes *holes;      /* in memfds of clients; NULL: they are not counted */
+	void *shadows;            /* of regions that agents copy, a tree of objects/agent.c */
+	struct list faulty;       /* clients to be ended after this turn */
 	struct journal journal;
 	struct log_limit client_log, socket_log; /* lines that clients can cause */
 	struct timer trim;  /* memory that many associations had goes back to the system */

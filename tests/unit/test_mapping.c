@@ -8,9 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon/base/event_loop.h"
 #include "daemon/base/log.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/memory/mapping.h"
+#include "daemon/objects/memory/unmapping.h"
 
 enum {
 	PAGE = 4096,
@@ -29,11 +31,13 @@ static void start(void)
 {
 	cr_assert_eq(acct_new(&limits, &d.acct), 0);
 	log_limit_init(&w.client_log, &w.timers, "clients");
+	list_init(&w.unmappings);
 }
 
 /* Every mapping must have been dropped. */
 static void stop(void)
 {
+	unmapping_finish(&w);
 	cr_expect_eq(acct_used(d.acct, UID, ACCT_MAPS), 0);
 	cr_expect_null(one.regions.mappings);
 	cr_expect_null(other.regions.mappings);
@@ -213,5 +217,54 @@ Test(mapping, a_refused_charge_leaves_nothing)
 	acct_set_total(d.acct, ACCT_MAPS, 0);
 	cr_expect_eq(mapping_get(&one, fd, 0, PAGE, true, &a, &rep), -EDQUOT);
 	cr_expect_null(one.regions.mappings);
+	close(fd);
+}
+
+/* ---- the end of large ones ---- */
+
+static uint64_t passed_us;
+
+/* Each piece takes 100 us. */
+static uint64_t slow_clock(void *user)
+{
+	(void)user;
+	return passed_us += 100;
+}
+
+/* To unmap what was touched takes long: nobody waits for all of it. */
+Test(mapping, large_ones_are_unmapped_in_pieces_and_charged_until_then)
+{
+	static const struct event_loop_hooks hooks = {.clock_us = slow_clock};
+	uint64_t least = UINT64_MAX;
+	int fd = memfd(MAPPING_WINDOW);
+	struct mapping *m = get(&one, fd, 0, MAPPING_WINDOW, true);
+
+	cr_assert_eq(event_loop_new(&hooks, NULL, 0, &w.loop), 0);
+	mapping_put(m);
+	cr_expect_geq(w.unmapping_bytes, MAPPING_WINDOW);
+	cr_expect_gt(acct_used(d.acct, UID, ACCT_MAPS), 0);
+	while (unmapping_run(&w)) {
+		cr_assert_lt(w.unmapping_bytes, least);
+		cr_expect_geq(w.unmapping_bytes + MAPPING_WINDOW / 8,
+			      least == UINT64_MAX ? 0 : least);
+		least = w.unmapping_bytes;
+	}
+	cr_expect_eq(w.unmapping_bytes, 0);
+	cr_expect_eq(acct_used(d.acct, UID, ACCT_MAPS), 0);
+	w.loop = event_loop_free(w.loop);
+	close(fd);
+}
+
+/* A program that registers and deregisters all day does not use up the addresses. */
+Test(mapping, few_addresses_wait)
+{
+	const uint64_t large = (uint64_t)40 << 30;
+	int fd = memfd(large);
+
+	for (unsigned i = 0; i < 5; i++) {
+		mapping_put(get(&one, fd, 0, large, true));
+		cr_expect_leq(w.unmapping_bytes, (uint64_t)64 << 30);
+	}
+	cr_expect_gt(w.unmapping_bytes, 0);
 	close(fd);
 }

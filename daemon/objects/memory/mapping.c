@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/memory/unmapping.h"
 #include "util/checked.h"
 
 #define ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
@@ -207,6 +208,8 @@ static int map_memfd(struct mapping *m, int fd)
 {
 	int r = memfd_map_client(fd, m->start, m->end - m->start, m->write, &m->map);
 
+	if (r == -ENOMEM && unmapping_finish(m->client->worker))
+		r = memfd_map_client(fd, m->start, m->end - m->start, m->write, &m->map);
 	if (!r && m->to_end)
 		r = append_hole(m);
 	if (!r)
@@ -298,8 +301,7 @@ void mapping_put(struct mapping *m)
 		return;
 	tdelete(m, &m->client->regions.mappings, compare_mappings);
 	holes_unwatch(m);
-	memfd_unmap(&m->map);
 	put_witness(m->witness);
-	acct_release(&m->charge);
+	unmapping_add(m->client->worker, &m->map, &m->charge);
 	free(m);
 }
