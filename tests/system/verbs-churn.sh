@@ -16,7 +16,7 @@ clean() { none_of a client listener qp mr && none_of b client listener qp mr; }
 
 DDPVERBS_SOCKETS=$(socket_of a):$(socket_of b) timeout "$((300 + ${CHURN_LIVES:-1000} / 10))" \
 	"$churn" "${CHURN_LIVES:-1000}" "$a" "$b" >"$tmp/churn.log" 2>&1 || fail "verbs_churn: status $?"
-for what in connects requests sessions ends ready moved kills; do
+for what in connects requests sessions ends ready moved datagrams kills; do
 	! grep -qE "(^|, )0 [a-z ]*$what" "$tmp/churn.log" || fail "no $what"
 done
 eventually 10 clean || fail 'verbs_churn leaves something in a daemon'

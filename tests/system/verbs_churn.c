@@ -29,192 +29,27 @@
 #include <unistd.h>
 
 #include "tests/stress/pace.h"
+#include "tests/system/verbs_churn.h"
 #include "tests/system/verbs_rig.h"
 
-enum {
-	THREADS = 2,
-	PLACES = 8,
-	DEPTH = 8,
-	BYTES = 4096,
-	PEER_MS = 300,
-	FIRST_PORT = 20000,
-	PORTS = 1000
-};
-
-/* What threads and the other process tell each other: the numbers of queue pairs and the ports of
- * listeners, which may be gone meanwhile. The last thread is the other process. */
-struct board {
-	_Atomic uint32_t qp[THREADS + 1][2];
-	_Atomic uint32_t port[THREADS + 1][2];
-};
-
-static struct board *board;
+struct board *board;
+struct ibv_context **devices;
+union ibv_gid gid[2];
 static int board_fd;
 static struct sockaddr_in addr[2];
-static struct ibv_context **devices;
-static union ibv_gid gid[2];
 
-enum { CONNECTS, REQUESTS, SESSIONS, ENDS, READY, MOVES, KILLS, NUM_COUNTS };
-static const char *const count_name[] = {"connects", "requests",          "sessions", "ends",
-					 "ready",    "queue pairs moved", "kills"};
+static const char *const count_name[] = {"connects", "requests",          "sessions",  "ends",
+					 "ready",    "queue pairs moved", "datagrams", "kills"};
 static _Atomic unsigned counts[NUM_COUNTS];
 
-/* An id, a queue pair, or both. */
-struct life {
-	struct rdma_cm_id *id; /* NULL: none */
-	struct ibv_qp *qp;     /* without an id, or not id->qp; NULL: none */
-	bool request, listens; /* of id */
-	unsigned at;           /* device */
-};
-
-struct thread {
-	pthread_t pthread;
-	unsigned number;
-	uint64_t rng, left; /* lives */
-	struct rdma_event_channel *channel[2];
-	struct ibv_pd *pd[2];
-	struct ibv_cq *cq[2];
-	struct ibv_mr *mr[2];
-	uint8_t *mem[2];
-	struct life place[PLACES];
-};
-
-static unsigned draw(struct thread *t, unsigned n)
+unsigned draw(struct thread *t, unsigned n)
 {
 	return pace_draw(&t->rng, n);
 }
 
-static void count(unsigned what)
+void count(unsigned what)
 {
 	atomic_fetch_add_explicit(&counts[what], 1, memory_order_relaxed);
-}
-
-/* ---- queue pairs without rdma_cm ---- */
-
-static struct ibv_qp_init_attr init_attr(const struct thread *t, unsigned at)
-{
-	return (struct ibv_qp_init_attr){
-		.send_cq = t->cq[at],
-		.recv_cq = t->cq[at],
-		.cap = {DEPTH, DEPTH, 1, 1, 0},
-		.qp_type = IBV_QPT_RC,
-	};
-}
-
-static void make_qp(struct thread *t, struct life *l)
-{
-	struct ibv_qp_init_attr init = init_attr(t, l->at);
-
-	VERB(l->qp = ibv_create_qp(t->pd[l->at], &init));
-	atomic_store(&board->qp[t->number][l->at], l->qp->qp_num);
-}
-
-static void to_init(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-
-	ibv_modify_qp(qp, &attr,
-		      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-}
-
-/* To a queue pair of any thread. */
-static void to_rtr(struct thread *t, struct ibv_qp *qp)
-{
-	unsigned to = draw(t, 2);
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = atomic_load(&board->qp[draw(t, THREADS + 1)][to]),
-		.ah_attr = {.is_global = 1, .port_num = 1, .grh = {.dgid = gid[to]}},
-		.max_dest_rd_atomic = 1,
-	};
-
-	atomic_store(&board->qp[t->number][qp->context == devices[1]], qp->qp_num);
-	if (ibv_modify_qp(qp, &attr,
-			  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				  IBV_QP_MIN_RNR_TIMER) == 0)
-		count(READY);
-}
-
-static void to_rts(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .max_rd_atomic = 1};
-
-	ibv_modify_qp(qp, &attr,
-		      IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			      IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
-}
-
-static void to_state(struct ibv_qp *qp, enum ibv_qp_state state)
-{
-	struct ibv_qp_attr attr = {.qp_state = state};
-
-	ibv_modify_qp(qp, &attr, IBV_QP_STATE);
-}
-
-static void query(struct ibv_qp *qp)
-{
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-
-	VERB(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == 0);
-}
-
-static void post_any(struct thread *t, struct ibv_qp *qp, unsigned at)
-{
-	struct ibv_sge sge = {(uintptr_t)t->mem[at], 1 + draw(t, BYTES), t->mr[at]->lkey};
-	struct ibv_recv_wr recv = {.sg_list = &sge, .num_sge = 1}, *bad_recv;
-	struct ibv_send_wr send = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = draw(t, 2) ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
-	struct ibv_send_wr *bad;
-
-	if (draw(t, 2)) {
-		sge.length = BYTES;
-		ibv_post_recv(qp, &recv, &bad_recv);
-	} else {
-		ibv_post_send(qp, &send, &bad);
-	}
-}
-
-static void poll_queue(struct ibv_cq *cq)
-{
-	struct ibv_wc wc[DEPTH];
-
-	VERB(ibv_poll_cq(cq, DEPTH, wc) >= 0);
-}
-
-/* One step with a queue pair. */
-static void use_qp(struct thread *t, struct ibv_qp *qp, unsigned at)
-{
-	switch (draw(t, 10)) {
-	case 0:
-		to_init(qp);
-		break;
-	case 1:
-	case 2:
-		to_init(qp);
-		to_rtr(t, qp);
-		break;
-	case 3:
-		to_rts(qp);
-		break;
-	case 4:
-		to_state(qp, draw(t, 2) ? IBV_QPS_ERR : IBV_QPS_RESET);
-		break;
-	case 5:
-		query(qp);
-		break;
-	default:
-		post_any(t, qp, at);
-		break;
-	}
-	poll_queue(t->cq[at]);
 }
 
 /* ---- ids ---- */
