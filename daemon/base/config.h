@@ -79,11 +79,12 @@ struct config_sctp {
 struct config_session {
 	uint32_t pending_max;
 	uint32_t answer_ms, close_ms;
-	uint32_t stop_ms;     /* how long operations may go on when the daemon is stopped */
-	uint32_t relisten_ms; /* how long a request waits for the next listener of its port */
-	uint32_t idle_ms;     /* how long an association without sessions is kept */
-	uint32_t connect_ms;  /* from MSG_CONNECT to the answer of the peer */
-	uint32_t agent_ms;    /* for a client to copy memory that the daemon cannot map */
+	uint32_t stop_ms;       /* how long operations may go on when the daemon is stopped */
+	uint32_t relisten_ms;   /* how long a request waits for the next listener of its port */
+	uint32_t idle_ms;       /* how long an association without sessions is kept */
+	uint32_t datagram_port; /* for datagrams of other daemons; 0: none */
+	uint32_t connect_ms;    /* from MSG_CONNECT to the answer of the peer */
+	uint32_t agent_ms;      /* for a client to copy memory that the daemon cannot map */
 	uint32_t records;
 	uint64_t early_bytes; /* bytes */
 	uint32_t enhanced;    /* enum config_switch: RFC 6581 */

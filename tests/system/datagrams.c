@@ -2,64 +2,22 @@
 /*
  * Datagrams between two programs. Each part states a promise of ddp_create_ah(3).
  *
- *   datagrams SOCKET-A SOCKET-B ADDRESS-A ADDRESS-B
+ *   datagrams SOCKET-A SOCKET-B ADDRESS-A ADDRESS-B PORT
+ *   datagrams hold SOCKET ADDRESS                            waits for datagrams until it is killed
+ *   datagrams send SOCKET ADDRESS ADDRESS-B NUMBER COUNT     COUNT 1: one; 2: one, and stays; 0:
+ * until it is killed
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/system/rig.h"
+#include "tests/system/side.h"
 
-enum { QKEY = 0x11223344, SLOT = 8192, HANDLES = 10000, AT = RIG_HALF };
-
-/* One end, with a queue pair of datagrams. */
-struct side {
-	struct end e;
-	struct sockaddr_in at;
-	struct ddp_id *id; /* NULL: it has none */
-	struct ddp_qp *qp;
-	uint32_t num;
-	struct ddp_ah *to; /* the daemon of the other side */
-};
-
-static struct side a, b;
-
-static struct ddp_qp_init init_of(const struct side *s)
-{
-	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
-
-	init.qp_type = DDP_QP_DATAGRAM;
-	init.send_cq = init.recv_cq = s->e.cq;
-	init.max_send_wr = init.max_recv_wr = RIG_DEPTH;
-	init.max_send_sge = init.max_recv_sge = 3;
-	init.max_inline = 64;
-	init.qkey = QKEY;
-	return init;
-}
-
-static void open_side(struct side *s, const char *name, const char *socket, const char *address)
-{
-	struct ddp_qp_init init;
-
-	end_open(&s->e, name, socket);
-	s->at = (struct sockaddr_in){.sin_family = AF_INET};
-	if (inet_pton(AF_INET, address, &s->at.sin_addr) != 1)
-		fail("%s is not an address", address);
-	init = init_of(s);
-	MUST(ddp_create_qp(NULL, s->e.pd, &init, &s->qp));
-	s->num = ddp_qp_num(s->qp);
-}
-
-static struct ddp_ah *handle(const struct side *s, const struct side *to)
-{
-	struct ddp_ah *ah;
-
-	MUST(ddp_create_ah(s->e.pd, (const struct sockaddr *)&to->at, NULL, &ah));
-	return ah;
-}
+enum { HANDLES = 10000 };
 
 static struct ddp_qp_attr state(struct ddp_qp *qp)
 {
@@ -67,33 +25,6 @@ static struct ddp_qp_attr state(struct ddp_qp *qp)
 
 	MUST(ddp_query_qp(qp, &attr));
 	return attr;
-}
-
-static void post_recv(struct side *s, size_t offset, uint32_t len)
-{
-	struct ddp_sge sge = end_sge(&s->e, offset, len);
-	struct ddp_recv_wr wr = {.wr_id = offset, .sg_list = &sge, .num_sge = 1};
-
-	MUST(ddp_post_recv(s->qp, &wr, NULL));
-}
-
-static struct ddp_send_wr to(const struct side *s, uint32_t num)
-{
-	return (struct ddp_send_wr){
-		.opcode = DDP_WR_SEND, .send_flags = DDP_SEND_SIGNALED, .ud = {s->to, num, QKEY}};
-}
-
-/* Sends bytes from the beginning of its memory, and takes the completion. */
-static void send_wr(struct side *s, struct ddp_send_wr wr, uint32_t len)
-{
-	struct ddp_sge sge = end_sge(&s->e, 0, len);
-
-	if (!wr.sg_list) {
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-	}
-	MUST(ddp_post_send(s->qp, &wr, NULL));
-	end_done(&s->e, DDP_WC_SEND, DDP_WC_SUCCESS);
 }
 
 static void refused(const char *what, struct ddp_send_wr wr, uint32_t len, int err)
@@ -107,57 +38,32 @@ static void refused(const char *what, struct ddp_send_wr wr, uint32_t len, int e
 
 /* ---- those that arrive ---- */
 
-static void expect_grh(const uint8_t *grh, const struct side *from, const struct side *at,
-		       uint32_t len)
-{
-	uint8_t want[DDP_GRH_LEN] = {0x60, [6] = 0x1b, [7] = 255};
-
-	want[4] = (uint8_t)(len >> 8);
-	want[5] = (uint8_t)len;
-	want[18] = want[19] = want[34] = want[35] = 0xff;
-	memcpy(want + 20, &from->at.sin_addr, 4);
-	memcpy(want + 36, &at->at.sin_addr, 4);
-	same("the addresses before them", grh, want, sizeof(want));
-}
-
-static struct ddp_wc arrived(struct side *s, const struct side *from, uint32_t len)
-{
-	struct ddp_wc wc = end_done(&s->e, DDP_WC_RECV, DDP_WC_SUCCESS);
-
-	is("the length of the receive", wc.byte_len, DDP_GRH_LEN + len);
-	is("the sender's number", wc.src_qp, from->num);
-	is("the receiver's number", wc.qp_num, s->num);
-	same("its bytes", end_at(&s->e, wc.wr_id) + DDP_GRH_LEN, end_at(&from->e, 0), len);
-	expect_grh(end_at(&s->e, wc.wr_id), from, s, len);
-	return wc;
-}
-
 static void sizes(void)
 {
 	static const uint32_t lengths[] = {0, 1, 255, 1500, 4095, DDP_DATAGRAM_MAX};
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		end_fill(&a.e, 0, DDP_DATAGRAM_MAX, (unsigned)i);
-		post_recv(&b, AT, SLOT);
-		send_wr(&a, to(&a, b.num), lengths[i]);
-		is("flags", arrived(&b, &a, lengths[i]).wc_flags, 0);
+		side_recv(&b, SIDE_AT, SIDE_SLOT);
+		side_send(&a, side_to(&a, b.num), lengths[i]);
+		is("flags", side_arrived(&b, &a, lengths[i]).wc_flags, 0);
 	}
 	end_fill(&b.e, 0, 100, 9);
-	post_recv(&a, AT, SLOT);
-	send_wr(&b, to(&b, a.num), 100);
-	arrived(&a, &b, 100);
+	side_recv(&a, SIDE_AT, SIDE_SLOT);
+	side_send(&b, side_to(&b, a.num), 100);
+	side_arrived(&a, &b, 100);
 }
 
 static void immediate(void)
 {
-	struct ddp_send_wr wr = to(&a, b.num);
+	struct ddp_send_wr wr = side_to(&a, b.num);
 	struct ddp_wc wc;
 
 	wr.imm_data = UINT64_C(0x1122334455667788);
 	wr.send_flags |= DDP_SEND_WITH_IMM | DDP_SEND_SOLICITED;
-	post_recv(&b, AT, SLOT);
-	send_wr(&a, wr, 10);
-	wc = arrived(&b, &a, 10);
+	side_recv(&b, SIDE_AT, SIDE_SLOT);
+	side_send(&a, wr, 10);
+	wc = side_arrived(&b, &a, 10);
 	is("flags of both", wc.wc_flags, DDP_WC_WITH_IMM | DDP_WC_SOLICITED);
 	is("the immediate data", wc.imm_data, wr.imm_data);
 }
@@ -166,22 +72,22 @@ static void pieces(void)
 {
 	struct ddp_sge from[3] = {end_sge(&a.e, 0, 10), end_sge(&a.e, 10, 0),
 				  end_sge(&a.e, 10, 50)};
-	struct ddp_sge in[3] = {end_sge(&b.e, AT, 30), end_sge(&b.e, AT + 30, 20),
-				end_sge(&b.e, AT + 50, 60)};
-	struct ddp_recv_wr r = {.wr_id = AT, .sg_list = in, .num_sge = 3};
-	struct ddp_send_wr wr = to(&a, b.num);
+	struct ddp_sge in[3] = {end_sge(&b.e, SIDE_AT, 30), end_sge(&b.e, SIDE_AT + 30, 20),
+				end_sge(&b.e, SIDE_AT + 50, 60)};
+	struct ddp_recv_wr r = {.wr_id = SIDE_AT, .sg_list = in, .num_sge = 3};
+	struct ddp_send_wr wr = side_to(&a, b.num);
 
 	MUST(ddp_post_recv(b.qp, &r, NULL));
 	wr.sg_list = from;
 	wr.num_sge = 3;
-	send_wr(&a, wr, 60);
-	arrived(&b, &a, 60);
+	side_send(&a, wr, 60);
+	side_arrived(&b, &a, 60);
 	from[0] = (struct ddp_sge){(uintptr_t)end_at(&a.e, 0), 64, 0};
 	wr.num_sge = 1;
 	wr.send_flags |= DDP_SEND_INLINE;
-	post_recv(&b, AT, SLOT);
-	send_wr(&a, wr, 64);
-	arrived(&b, &a, 64);
+	side_recv(&b, SIDE_AT, SIDE_SLOT);
+	side_send(&a, wr, 64);
+	side_arrived(&b, &a, 64);
 }
 
 /* ---- those that are dropped ---- */
@@ -196,27 +102,27 @@ static void dropped(const char *what, struct ddp_qp *qp, uint64_t rx)
 
 static void drops(void)
 {
-	struct ddp_send_wr wr = to(&a, b.num);
+	struct ddp_send_wr wr = side_to(&a, b.num);
 	uint64_t rx = state(b.qp).rx_dropped;
 
-	send_wr(&a, wr, 10);
+	side_send(&a, wr, 10);
 	dropped("a datagram without a receive", b.qp, rx + 1);
-	post_recv(&b, AT, SLOT);
-	wr.ud.remote_qkey = QKEY + 1;
-	send_wr(&a, wr, 10);
+	side_recv(&b, SIDE_AT, SIDE_SLOT);
+	wr.ud.remote_qkey = SIDE_QKEY + 1;
+	side_send(&a, wr, 10);
 	dropped("one with another Q_Key", b.qp, rx + 2);
 	wr.ud.remote_qkey = DDP_QKEY_OWN | 5;
-	send_wr(&a, wr, 10);
-	arrived(&b, &a, 10);
+	side_send(&a, wr, 10);
+	side_arrived(&b, &a, 10);
 	MUST(ddp_set_qp_qkey(b.qp, 7));
 	is("the new Q_Key", state(b.qp).qkey, 7);
-	post_recv(&b, AT, SLOT);
-	send_wr(&a, wr, 10);
+	side_recv(&b, SIDE_AT, SIDE_SLOT);
+	side_send(&a, wr, 10);
 	dropped("one with the former Q_Key", b.qp, rx + 3);
 	wr.ud.remote_qkey = 7;
-	send_wr(&a, wr, 20);
-	arrived(&b, &a, 20);
-	MUST(ddp_set_qp_qkey(b.qp, QKEY));
+	side_send(&a, wr, 20);
+	side_arrived(&b, &a, 20);
+	MUST(ddp_set_qp_qkey(b.qp, SIDE_QKEY));
 }
 
 /* Nobody has the number; and it is not the sender's fault. */
@@ -226,7 +132,7 @@ static void nobody(bool same_daemon)
 	uint32_t none = a.num > b.num ? a.num + 1000 : b.num + 1000;
 
 	for (unsigned i = 0; i < 100; i++)
-		send_wr(&a, to(&a, none), 10);
+		side_send(&a, side_to(&a, none), 10);
 	if (same_daemon)
 		is("datagrams to a number that nobody has", state(a.qp).tx_dropped, tx + 100);
 }
@@ -234,27 +140,27 @@ static void nobody(bool same_daemon)
 /* A receive that cannot be used completes with its error, and the datagram takes the next one. */
 static void bad_receives(void)
 {
-	struct ddp_sge sge = end_sge(&b.e, AT, SLOT);
+	struct ddp_sge sge = end_sge(&b.e, SIDE_AT, SIDE_SLOT);
 	struct ddp_recv_wr r = {.wr_id = 1, .sg_list = &sge, .num_sge = 1};
 	struct ddp_wc wc;
 
 	sge.lkey ^= 0x100;
 	MUST(ddp_post_recv(b.qp, &r, NULL));
-	post_recv(&b, AT, DDP_GRH_LEN + 9);
-	post_recv(&b, AT, DDP_GRH_LEN + 10);
-	send_wr(&a, to(&a, b.num), 10);
+	side_recv(&b, SIDE_AT, DDP_GRH_LEN + 9);
+	side_recv(&b, SIDE_AT, DDP_GRH_LEN + 10);
+	side_send(&a, side_to(&a, b.num), 10);
 	wc = end_done(&b.e, DDP_WC_RECV, DDP_WC_LOC_KEY_ERR);
 	is("the receive with a wrong key", wc.wr_id, 1);
 	end_done(&b.e, DDP_WC_RECV, DDP_WC_LOC_LEN_ERR);
 	ok("a receive that is too short");
-	arrived(&b, &a, 10);
+	side_arrived(&b, &a, 10);
 }
 
 /* Completions of receives that nobody takes stop neither the sender nor later datagrams. */
 static void full_queue(void)
 {
 	struct ddp_cq_attr attr = DDP_INIT(ddp_cq_attr);
-	struct ddp_qp_init init = init_of(&b);
+	struct ddp_qp_init init = side_init(&b);
 	uint64_t rx = 0;
 	struct ddp_qp *kept = b.qp;
 	struct ddp_cq *cq;
@@ -267,12 +173,12 @@ static void full_queue(void)
 	MUST(ddp_create_qp(NULL, b.e.pd, &init, &b.qp));
 	MUST(ddp_resize_cq(cq, 1));
 	for (unsigned i = 0; i < 4; i++)
-		post_recv(&b, AT, SLOT);
+		side_recv(&b, SIDE_AT, SIDE_SLOT);
 	for (unsigned i = 0; i < 4; i++)
-		send_wr(&a, to(&a, ddp_qp_num(b.qp)), 10);
+		side_send(&a, side_to(&a, ddp_qp_num(b.qp)), 10);
 	dropped("datagrams that found no room for a completion", b.qp, rx + 3);
 	is("the one that found room", (uint64_t)ddp_wait_cq(cq, 4, wc, RIG_WAIT_MS), 1);
-	send_wr(&a, to(&a, ddp_qp_num(b.qp)), 10);
+	side_send(&a, side_to(&a, ddp_qp_num(b.qp)), 10);
 	is("one after the program took it", (uint64_t)ddp_wait_cq(cq, 4, wc, RIG_WAIT_MS), 1);
 	MUST(ddp_destroy_qp(b.qp));
 	MUST(ddp_destroy_cq(cq));
@@ -282,9 +188,9 @@ static void full_queue(void)
 static void shared_receives(void)
 {
 	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
-	struct ddp_qp_init init = init_of(&b);
-	struct ddp_sge sge = end_sge(&b.e, AT, SLOT);
-	struct ddp_recv_wr r = {.wr_id = AT, .sg_list = &sge, .num_sge = 1};
+	struct ddp_qp_init init = side_init(&b);
+	struct ddp_sge sge = end_sge(&b.e, SIDE_AT, SIDE_SLOT);
+	struct ddp_recv_wr r = {.wr_id = SIDE_AT, .sg_list = &sge, .num_sge = 1};
 	struct ddp_qp *qp[2];
 	struct ddp_srq *srq;
 
@@ -295,7 +201,7 @@ static void shared_receives(void)
 		MUST(ddp_create_qp(NULL, b.e.pd, &init, &qp[i]));
 	for (unsigned i = 0; i < 2; i++) {
 		MUST(ddp_post_srq_recv(srq, &r, NULL));
-		send_wr(&a, to(&a, ddp_qp_num(qp[i])), 30);
+		side_send(&a, side_to(&a, ddp_qp_num(qp[i])), 30);
 		is("who took a shared receive", end_done(&b.e, DDP_WC_RECV, DDP_WC_SUCCESS).qp_num,
 		   ddp_qp_num(qp[i]));
 	}
@@ -312,7 +218,7 @@ static void attributes(void)
 
 	is("the type", attr.qp_type, DDP_QP_DATAGRAM);
 	is("it is ready at once", attr.state, DDP_QP_RTS);
-	is("the Q_Key", attr.qkey, QKEY);
+	is("the Q_Key", attr.qkey, SIDE_QKEY);
 	if (a.num == b.num || a.num >> 24 || b.num >> 24 || !a.num || !b.num)
 		fail("numbers 0x%x and 0x%x", a.num, b.num);
 	ok("numbers are different, and have 24 bits");
@@ -321,7 +227,7 @@ static void attributes(void)
 /* A number is not given out again for a long time. */
 static void numbers(void)
 {
-	struct ddp_qp_init init = init_of(&a);
+	struct ddp_qp_init init = side_init(&a);
 	uint32_t before = 0;
 
 	for (unsigned i = 0; i < 50; i++) {
@@ -338,7 +244,7 @@ static void numbers(void)
 
 static void no_sessions(void)
 {
-	struct ddp_qp_init init = init_of(&a);
+	struct ddp_qp_init init = side_init(&a);
 	struct sockaddr_in peer = b.at;
 	struct ddp_id *id, *other;
 	struct ddp_qp *qp;
@@ -352,10 +258,10 @@ static void no_sessions(void)
 	MUST(ddp_destroy_qp(qp));
 	init.max_ord = 1;
 	REFUSED("a depth of Reads", ddp_create_qp(id, a.e.pd, &init, &qp), EINVAL);
-	init = init_of(&a);
+	init = side_init(&a);
 	init.options = DDP_QP_ACKED;
 	REFUSED("an option", ddp_create_qp(id, a.e.pd, &init, &qp), EINVAL);
-	init = init_of(&a);
+	init = side_init(&a);
 	init.qp_type = DDP_QP_RDMAP;
 	REFUSED("a Q_Key of another type", ddp_create_qp(id, a.e.pd, &init, &qp), EINVAL);
 	init.qkey = 0;
@@ -370,19 +276,19 @@ static void no_sessions(void)
 /* ddp_disconnect() ends it for good. */
 static void flushed(void)
 {
-	struct ddp_qp_init init = init_of(&b);
+	struct ddp_qp_init init = side_init(&b);
 	struct ddp_qp *kept = b.qp;
 	struct ddp_send_wr wr;
 	struct ddp_id *id;
 
 	MUST(ddp_create_id(b.e.ctx, NULL, &id));
 	MUST(ddp_create_qp(id, b.e.pd, &init, &b.qp));
-	post_recv(&b, AT, SLOT);
+	side_recv(&b, SIDE_AT, SIDE_SLOT);
 	MUST(ddp_disconnect(id));
 	end_done(&b.e, DDP_WC_RECV, DDP_WC_FLUSH_ERR);
-	post_recv(&b, AT, SLOT);
+	side_recv(&b, SIDE_AT, SIDE_SLOT);
 	end_done(&b.e, DDP_WC_RECV, DDP_WC_FLUSH_ERR);
-	wr = to(&b, a.num);
+	wr = side_to(&b, a.num);
 	MUST(ddp_post_send(b.qp, &wr, NULL));
 	end_done(&b.e, DDP_WC_SEND, DDP_WC_FLUSH_ERR);
 	is("its state", state(b.qp).state, DDP_QP_ERROR);
@@ -395,7 +301,7 @@ static void flushed(void)
 
 static void requests(void)
 {
-	struct ddp_send_wr wr = to(&a, b.num);
+	struct ddp_send_wr wr = side_to(&a, b.num);
 	struct ddp_ah *foreign;
 	struct ddp_pd *pd;
 
@@ -404,14 +310,14 @@ static void requests(void)
 	refused("a Write", wr, 1, EINVAL);
 	wr.opcode = DDP_WR_IMM_DATA;
 	refused("Immediate Data", wr, 0, EINVAL);
-	wr = to(&a, b.num);
+	wr = side_to(&a, b.num);
 	wr.send_flags |= DDP_SEND_FENCE;
 	refused("a fence", wr, 1, EINVAL);
-	wr = to(&a, 0);
+	wr = side_to(&a, 0);
 	refused("number 0", wr, 1, EINVAL);
-	wr = to(&a, 1 << 24);
+	wr = side_to(&a, 1 << 24);
 	refused("a number of more than 24 bits", wr, 1, EINVAL);
-	wr = to(&a, b.num);
+	wr = side_to(&a, b.num);
 	wr.ud.ah = NULL;
 	refused("no address handle", wr, 1, EINVAL);
 	MUST(ddp_alloc_pd(a.e.ctx, &pd));
@@ -448,7 +354,7 @@ static void handles(const char *address)
 	REFUSED("another family", ddp_create_ah(a.e.pd, &none, NULL, &ah[0]), EAFNOSUPPORT);
 	REFUSED("no address", ddp_create_ah(a.e.pd, NULL, NULL, &ah[0]), EINVAL);
 	for (unsigned i = 0; i < HANDLES; i++)
-		ah[i] = handle(&a, &b);
+		ah[i] = side_handle(&a, &b);
 	for (unsigned i = 0; i < HANDLES; i++)
 		MUST(ddp_destroy_ah(ah[i]));
 	ok("%d address handles of one program", HANDLES);
@@ -464,9 +370,9 @@ static void many(void)
 
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned i = 0; i < RIG_DEPTH; i++)
-			post_recv(&b, AT + i * 128, 128);
+			side_recv(&b, SIDE_AT + i * 128, 128);
 		for (unsigned i = 0; i < RIG_DEPTH; i++) {
-			struct ddp_send_wr wr = to(&a, b.num);
+			struct ddp_send_wr wr = side_to(&a, b.num);
 
 			wr.send_flags = i + 1 < RIG_DEPTH ? DDP_SEND_WITH_IMM
 							  : DDP_SEND_WITH_IMM | DDP_SEND_SIGNALED;
@@ -479,7 +385,7 @@ static void many(void)
 		for (unsigned i = 0; i < RIG_DEPTH; i++) {
 			struct ddp_wc wc = end_done(&b.e, DDP_WC_RECV, DDP_WC_SUCCESS);
 
-			if (wc.imm_data != i || wc.wr_id != AT + i * 128)
+			if (wc.imm_data != i || wc.wr_id != SIDE_AT + i * 128)
 				fail("datagram %u came as number %llu", i,
 				     (unsigned long long)wc.imm_data);
 		}
@@ -487,27 +393,26 @@ static void many(void)
 	ok("%d datagrams in order", ROUNDS * RIG_DEPTH);
 }
 
-static void close_side(struct side *s)
-{
-	MUST(ddp_destroy_ah(s->to));
-	MUST(ddp_destroy_qp(s->qp));
-	end_close(&s->e);
-}
-
 int main(int argc, char **argv)
 {
 	bool same_daemon;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: datagrams SOCKET-A SOCKET-B ADDRESS-A ADDRESS-B\n");
+	if (argc == 4 && strcmp(argv[1], "hold") == 0)
+		return far_hold(argv[2], argv[3]);
+	if (argc == 7 && strcmp(argv[1], "send") == 0)
+		return far_send(argv + 2);
+	if (argc != 6) {
+		fprintf(stderr, "usage: datagrams SOCKET-A SOCKET-B ADDRESS-A ADDRESS-B PORT\n"
+				"       datagrams hold SOCKET ADDRESS\n"
+				"       datagrams send SOCKET ADDRESS ADDRESS-B NUMBER COUNT\n");
 		return 2;
 	}
 	alarm(100);
 	same_daemon = strcmp(argv[1], argv[2]) == 0;
-	open_side(&a, "a", argv[1], argv[3]);
-	open_side(&b, "b", argv[2], argv[4]);
-	a.to = handle(&a, &b);
-	b.to = handle(&b, &a);
+	side_open(&a, "a", argv[1], argv[3]);
+	side_open(&b, "b", argv[2], argv[4]);
+	a.to = side_handle(&a, &b);
+	b.to = side_handle(&b, &a);
 	attributes();
 	sizes();
 	immediate();
@@ -523,8 +428,10 @@ int main(int argc, char **argv)
 	requests();
 	handles(argv[4]);
 	many();
-	close_side(&a);
-	close_side(&b);
+	if (!same_daemon)
+		far_foreign(argv[5]);
+	side_close(&a);
+	side_close(&b);
 	ok("all objects can be freed");
 	return 0;
 }

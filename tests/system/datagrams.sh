@@ -7,8 +7,49 @@
 needs ddpsctpd ddpctl python3
 datagrams=$bin/tests/system/datagrams
 
-a=$(address 0)
+a=$(address 0) b=$(address 1)
 daemon a "$a"
-"$datagrams" "$(socket_of a)" "$(socket_of a)" "$a" "$a" || fail 'inside one daemon'
+daemon b "$b"
+port=5042 # session.datagram_port
+"$datagrams" "$(socket_of a)" "$(socket_of a)" "$a" "$a" $port || fail 'inside one daemon'
+"$datagrams" "$(socket_of a)" "$(socket_of b)" "$a" "$b" $port || fail 'between two daemons'
 eventually 10 none_of a qp mr mw cq srq pd session || fail 'objects are left'
-stop a || fail "exit status $?"
+eventually 10 none_of b qp mr mw cq srq pd session || fail 'objects are left in the other daemon'
+
+# hold: a program of daemon b waits for datagrams; number: that of its queue pair.
+hold() {
+	background hold "$datagrams" hold "$(socket_of b)" "$b"
+	eventually 10 grep -q '^number' "$tmp/hold.log" || fail 'no queue pair'
+	number=$(sed -n 's/^number //p' "$tmp/hold.log")
+}
+came() { grep -q '^came' "$tmp/hold.log"; }
+send() { "$datagrams" send "$(socket_of a)" "$a" "$b" "$number" 1 >"$tmp/send.log"; }
+send_until_it_came() { send && came; }
+one_session() { [ "$(count a session)" = 1 ]; }
+
+# The daemon of the receiver is killed: Sends go on, and reach the program that comes next.
+hold
+eventually 10 send_until_it_came || fail 'no datagram came'
+background sender "$datagrams" send "$(socket_of a)" "$a" "$b" "$number" 0
+eventually 10 one_session || fail 'no carrier'
+stop b KILL
+eventually 10 gone "$(pid_of hold)" || fail 'its program did not notice'
+daemon b "$b"
+hold
+eventually 60 send_until_it_came || fail 'no datagram comes after the restart'
+gone "$(pid_of sender)" && fail 'the sender did not survive'
+echo 'ok the sender goes on when the other daemon is killed'
+stop sender
+eventually 20 none_of a qp session || fail 'a carrier outlives its queue pair'
+
+# Without datagrams the carrier ends, although its queue pair does not.
+background sender "$datagrams" send "$(socket_of a)" "$a" "$b" "$number" 2
+eventually 10 one_session || fail 'no carrier'
+eventually 40 none_of a session || fail 'an idle carrier does not end'
+[ "$(count a qp)" = 1 ] || fail 'its queue pair has ended'
+echo 'ok an idle carrier ends'
+stop sender
+stop hold
+for name in a b; do
+	stop $name || fail "daemon $name: exit status $?"
+done

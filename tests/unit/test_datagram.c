@@ -5,10 +5,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "daemon/base/state.h"
 #include "daemon/base/worker.h"
 #include "daemon/objects/datagrams/datagram.h"
+#include "daemon/objects/datagrams/flight.h"
 #include "daemon/objects/datagrams/grh.h"
 #include "daemon/objects/datagrams/numbers.h"
+#include "daemon/objects/datagrams/wire_datagram.h"
 #include "ipc/msg.h"
 
 static struct worker w;
@@ -70,4 +73,77 @@ Test(grh, has_both_addresses)
 	memset(grh, 0x5a, sizeof(grh));
 	grh_put(grh, &v4, &v6, 0x1002);
 	cr_assert_arr_eq(grh, want, sizeof(want));
+}
+
+Test(numbers, of_sessions_leave_theirs_out)
+{
+	static struct daemon d;
+
+	d.last_qp = NUMBERS_FIRST - 2;
+	cr_expect_eq(numbers_of_session(&d), NUMBERS_FIRST - 1);
+	cr_expect_eq(numbers_of_session(&d), NUMBERS_ABOVE);
+	cr_expect_eq(numbers_of_session(&d), NUMBERS_ABOVE + 1);
+}
+
+/* ---- between daemons: the table of wire_datagram.h, in bytes ---- */
+
+static uint8_t message[] = {1, 3, 0, 2, 0, 0x12, 0x34, 0x56, 0, 0x65, 0x43, 0x21, 0x80,
+			    1, 2, 3, 1, 2, 3,    4,    5,    6, 7,    8,    0xaa, 0xbb};
+
+Test(wire_datagram, is_written_as_the_table_says)
+{
+	const struct flight f = {.from_number = 0x123456,
+				 .number = 0x654321,
+				 .qkey = 0x80010203,
+				 .solicited = true,
+				 .immediate = true,
+				 .imm = UINT64_C(0x0102030405060708),
+				 .len = 2};
+	uint8_t head[WIRE_DATAGRAM_HEAD];
+
+	memset(head, 0x5a, sizeof(head));
+	wire_datagram_put(head, &f);
+	cr_expect_arr_eq(head, message, sizeof(head));
+	cr_expect_eq(wire_datagram_len(head), sizeof(message));
+}
+
+Test(wire_datagram, is_read_as_it_was_written)
+{
+	struct flight f;
+
+	cr_assert(wire_datagram_get(message, sizeof(message), &f));
+	cr_expect_eq(f.from_number, 0x123456);
+	cr_expect_eq(f.number, 0x654321);
+	cr_expect_eq(f.qkey, 0x80010203);
+	cr_expect(f.solicited && f.immediate);
+	cr_expect_eq(f.imm, UINT64_C(0x0102030405060708));
+	cr_expect_eq(f.len, 2);
+	cr_expect_eq(f.nbytes, 1);
+	cr_expect_eq(f.bytes[0].p, message + WIRE_DATAGRAM_HEAD);
+	cr_expect_eq(f.bytes[0].len, 2);
+}
+
+/* Byte `at` has this value: the message is none. */
+static void spoiled(size_t at, uint8_t value)
+{
+	uint8_t bytes[sizeof(message)];
+	struct flight f;
+
+	memcpy(bytes, message, sizeof(bytes));
+	bytes[at] = value;
+	cr_expect_not(wire_datagram_get(bytes, sizeof(bytes), &f), "byte %zu", at);
+}
+
+Test(wire_datagram, anything_else_is_none)
+{
+	struct flight f;
+
+	for (uint32_t len = 0; len < sizeof(message); len++)
+		cr_expect_not(wire_datagram_get(message, len, &f), "%u bytes", len);
+	spoiled(0, 2);
+	spoiled(1, 4);
+	spoiled(2, 1);
+	spoiled(3, 3);
+	spoiled(4, 1);
+	spoiled(8, 1);
 }

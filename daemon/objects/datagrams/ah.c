@@ -27,6 +27,19 @@ static int read_addrs(const struct client *c, const struct msg_create_ah *req,
 	return endpoint_addrs_read(c->worker, "address handle", &connect, ret, rep);
 }
 
+static bool is_here(const struct client *c, const struct endpoint_addrs *addrs)
+{
+	return endpoint_addrs_transport(c->worker, &addrs->peer) == c->worker->self;
+}
+
+static bool has_family(const struct worker *w, int family)
+{
+	for (unsigned i = 0; i < w->own.n; i++)
+		if (w->own.a[i].ss_family == family)
+			return true;
+	return false;
+}
+
 static int check_reach(const struct client *c, const struct endpoint_addrs *addrs,
 		       struct reply *rep)
 {
@@ -38,12 +51,16 @@ static int check_reach(const struct client *c, const struct endpoint_addrs *addr
 				    "address handle: %s and the local address have different "
 				    "families",
 				    addr_host_text(remote, text));
-	if (endpoint_addrs_transport(c->worker, &addrs->peer) != c->worker->self)
+	if (!is_here(c, addrs) && c->daemon->cfg.session.datagram_port == 0)
 		return reply_refuse(
 			rep, EHOSTUNREACH,
 			"address handle: %s is not an address of this daemon: datagrams "
-			"do not reach other daemons",
+			"do not leave it (session.datagram_port)",
 			addr_host_text(remote, text));
+	if (!has_family(c->worker, remote->ss_family))
+		return reply_refuse(rep, EHOSTUNREACH,
+				    "address handle: %s: this daemon has no address of its family",
+				    addr_host_text(remote, text));
 	return 0;
 }
 
@@ -51,7 +68,11 @@ static int check_reach(const struct client *c, const struct endpoint_addrs *addr
 static void set_addrs(struct ah *ah, const struct endpoint_addrs *addrs)
 {
 	msg_addr_put(&ah->remote, &addrs->peer.a[0]);
-	msg_addr_put(&ah->local, addrs->local.n > 0 ? &addrs->local.a[0] : &addrs->peer.a[0]);
+	ah->here = is_here(ah->client, addrs);
+	if (addrs->local.n > 0)
+		msg_addr_put(&ah->local, &addrs->local.a[0]);
+	else if (ah->here)
+		ah->local = ah->remote;
 	ah->remote.port = ah->local.port = 0;
 }
 

@@ -3,6 +3,7 @@
 #ifndef DAEMON_OBJECTS_AH_H
 #define DAEMON_OBJECTS_AH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/base/acct.h"
@@ -17,7 +18,8 @@ struct ah {
 	struct client *client;
 	struct pd *pd;
 	uint32_t handle;
-	struct msg_addr remote, local; /* without ports */
+	struct msg_addr remote, local; /* without ports; local may be none if it is not here */
+	bool here;                     /* remote is this daemon */
 	struct acct_charge memory;
 };
 

@@ -6,6 +6,7 @@
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/client/pd.h"
 #include "daemon/objects/datagrams/ah.h"
+#include "daemon/objects/datagrams/flight.h"
 #include "daemon/objects/datagrams/grh.h"
 #include "daemon/objects/datagrams/numbers.h"
 #include "daemon/objects/memory/agent.h"
@@ -18,18 +19,6 @@ enum {
 	A_BELL = 16, /* requests */
 	BAD = 16,    /* receives that cannot be used, for one datagram */
 	FLAGS = WQE_SIGNALED | WQE_SOLICITED | WQE_INLINE | WQE_WITH_IMM,
-};
-
-/* A datagram on its way from its sender's memory. */
-struct flight {
-	const struct msg_addr *from, *to;
-	uint32_t from_number, number;
-	uint32_t qkey;
-	bool solicited, immediate;
-	uint64_t imm;
-	struct span bytes[SGL_MAX];
-	unsigned nbytes;
-	uint32_t len;
 };
 
 /* ---- memory ---- */
@@ -114,22 +103,19 @@ static bool arrive(struct datagram *d, const struct flight *f)
 	return false;
 }
 
-static void deliver(struct datagram *sender, const struct flight *f)
+bool datagram_deliver(struct worker *w, const struct flight *f)
 {
-	struct datagram *d = numbers_find(sender->client->worker, f->number);
+	struct datagram *d = numbers_find(w, f->number);
 
-	if (!d) {
-		sender->tx_dropped++;
-		return;
-	}
-	sender->traffic.tx_msgs++;
-	sender->traffic.tx_bytes += f->len;
+	if (!d)
+		return false;
 	if (!arrive(d, f)) {
 		d->rx_dropped++;
-		return;
+		return true;
 	}
 	d->traffic.rx_msgs++;
 	d->traffic.rx_bytes += f->len;
+	return true;
 }
 
 /* ---- sending ---- */
@@ -152,10 +138,9 @@ static enum rdmap_status read_payload(const struct datagram *d, struct rdmap_wr 
 }
 
 /* The library refuses all of this in the call. */
-static enum rdmap_status read_request(struct datagram *d, struct rdmap_wr *wr, struct flight *f,
-				      struct perr_at *ret_at)
+static enum rdmap_status read_request(struct datagram *d, struct rdmap_wr *wr, const struct ah *ah,
+				      struct flight *f, struct perr_at *ret_at)
 {
-	const struct ah *ah = idtab_get(&d->client->handles.ahs, wr->inv_stag);
 
 	if (wr->status != RDMAP_SUCCESS)
 		return wr->status;
@@ -173,6 +158,16 @@ static enum rdmap_status read_request(struct datagram *d, struct rdmap_wr *wr, s
 	return read_payload(d, wr, f, ret_at);
 }
 
+static void pass_on(struct datagram *d, const struct flight *f, bool here)
+{
+	if (!(here ? datagram_deliver(d->client->worker, f) : d->carry(d->user, f))) {
+		d->tx_dropped++;
+		return;
+	}
+	d->traffic.tx_msgs++;
+	d->traffic.tx_bytes += f->len;
+}
+
 static void send_one(struct datagram *d, struct rdmap_wr *wr)
 {
 	struct rdmap_done done = {
@@ -180,11 +175,12 @@ static void send_one(struct datagram *d, struct rdmap_wr *wr)
 		.op = wr->op,
 		.signaled = wr->flags & RDMAP_SIGNALED,
 	};
+	const struct ah *ah = idtab_get(&d->client->handles.ahs, wr->inv_stag);
 	struct flight f;
 
-	done.status = (uint8_t)read_request(d, wr, &f, &done.at);
+	done.status = (uint8_t)read_request(d, wr, ah, &f, &done.at);
 	if (done.status == RDMAP_SUCCESS)
-		deliver(d, &f);
+		pass_on(d, &f, ah->here);
 	d->ops->complete(d->user, &done);
 }
 
@@ -212,9 +208,11 @@ struct datagram *datagram_new(const struct datagram_cfg *cfg)
 	d->number = cfg->number;
 	d->client = cfg->client;
 	d->ops = cfg->ops;
+	d->carry = cfg->carry;
 	d->user = cfg->user;
 	d->accessor = cfg->accessor;
 	list_init(&d->by_number);
+	list_init(&d->carriers);
 	numbers_add(cfg->client->worker, d);
 	return d;
 }
@@ -230,6 +228,7 @@ struct datagram *datagram_free(struct datagram *d)
 		return NULL;
 	numbers_del(d);
 	list_assert_out(&d->by_number);
+	list_assert_out(&d->carriers);
 	free(d);
 	return NULL;
 }

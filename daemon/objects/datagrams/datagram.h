@@ -15,11 +15,15 @@
 #include "util/list.h"
 
 struct client;
+struct flight;
 struct rdmap_ops;
+struct worker;
 
 struct datagram_cfg {
 	struct client *client;
 	const struct rdmap_ops *ops; /* take_send, take_recv, complete, touch */
+	/* Sends it to another daemon. False: it is dropped. */
+	bool (*carry)(void *user, const struct flight *f);
 	void *user;
 	struct stag_accessor accessor; /* protection domain and scope */
 	uint32_t number;
@@ -27,14 +31,16 @@ struct datagram_cfg {
 
 struct datagram {
 	struct list by_number; /* numbers.h */
+	struct list carriers;  /* of its user: sessions with other daemons */
 	uint32_t number;
 	uint32_t qkey; /* that datagrams to it must have */
 	struct client *client;
 	const struct rdmap_ops *ops;
+	bool (*carry)(void *user, const struct flight *f);
 	void *user;
 	struct stag_accessor accessor;
 	struct acct_traffic traffic; /* sent and received, without those that were dropped */
-	uint64_t tx_dropped;         /* sent to a number that nobody has */
+	uint64_t tx_dropped;         /* sent to a number that nobody has here, or not sent */
 	uint64_t rx_dropped;         /* for it: with another Q_Key, or without a receive */
 };
 
@@ -44,6 +50,9 @@ struct datagram *datagram_new(const struct datagram_cfg *cfg);
 /* Sends datagrams of the send ring, as many as a bell permits. Returns how many requests it took;
  * *ret_more: there may be others. */
 unsigned datagram_send(struct datagram *d, bool *ret_more);
+
+/* Gives it to the queue pair of this daemon that has the number. False: none has it. */
+bool datagram_deliver(struct worker *w, const struct flight *f);
 
 /* Datagrams do not reach it any more. */
 void datagram_stop(struct datagram *d);

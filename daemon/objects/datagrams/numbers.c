@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <sys/random.h>
 
+#include "daemon/base/state.h"
 #include "daemon/base/worker.h"
 #include "daemon/objects/datagrams/datagram.h"
 
@@ -33,6 +34,13 @@ uint32_t numbers_next(struct worker *w)
 		n = number_after(n);
 	w->last_datagram = n;
 	return n;
+}
+
+uint32_t numbers_of_session(struct daemon *d)
+{
+	if (++d->last_qp == NUMBERS_FIRST)
+		d->last_qp = NUMBERS_ABOVE;
+	return d->last_qp;
 }
 
 void numbers_add(struct worker *w, struct datagram *d)

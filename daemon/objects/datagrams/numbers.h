@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+struct daemon;
 struct datagram;
 struct worker;
 
@@ -21,6 +22,10 @@ enum {
 
 /* A number that is not in use; there are more of them than queue pairs. */
 uint32_t numbers_next(struct worker *w);
+
+/* The next number of a queue pair with sessions: for people and completions, unique in the daemon.
+ */
+uint32_t numbers_of_session(struct daemon *d);
 
 /* Adds and removes a queue pair, whose number is set. */
 void numbers_add(struct worker *w, struct datagram *d);

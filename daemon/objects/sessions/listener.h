@@ -3,12 +3,15 @@
 #ifndef DAEMON_OBJECTS_LISTENER_H
 #define DAEMON_OBJECTS_LISTENER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
 #include "util/list.h"
 
+struct assoc_event;
+struct association;
 struct client;
 struct port;
 
@@ -22,6 +25,9 @@ struct listener {
 	uint32_t backlog;
 	uint32_t waiting;   /* session requests that the client has not answered */
 	struct list asking; /* the same session requests */
+	/* Instead of asking a program, or NULL. False: the request is refused, for the reason. */
+	bool (*accept)(struct association *assoc, const struct assoc_event *ev,
+		       const char **reason);
 	struct acct_charge charge;
 	uint64_t requests;
 };

@@ -13,6 +13,7 @@
 #include "daemon/objects/datagrams/numbers.h"
 #include "daemon/objects/memory/mw.h"
 #include "daemon/objects/queues/srq.h"
+#include "daemon/objects/sessions/carrier.h"
 #include "daemon/objects/sessions/qp_check.h"
 #include "daemon/objects/sessions/qp_options.h"
 #include "ipc/wqe.h"
@@ -60,11 +61,17 @@ static void spread_handle(struct qp *qp)
 	qp->recv_room.qp = qp->handle;
 }
 
+static bool carry_datagram(void *user, const struct flight *f)
+{
+	return carrier_send(user, f);
+}
+
 static int make_datagram(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
 {
 	const struct datagram_cfg cfg = {
 		.client = qp->client,
 		.ops = &wr_ops,
+		.carry = carry_datagram,
 		.user = qp,
 		.accessor = {.pd = qp->scope.pd->number, .scope = qp->scope.number},
 		.number = qp->num,
@@ -73,7 +80,10 @@ static int make_datagram(struct qp *qp, const struct msg_create_qp *req, struct 
 	if (req->type != MSG_QP_DATAGRAM)
 		return 0;
 	qp->datagram = datagram_new(&cfg);
-	return qp->datagram ? 0 : reply_refuse(rep, ENOMEM, "queue pair: out of memory");
+	if (!qp->datagram)
+		return reply_refuse(rep, ENOMEM, "queue pair: out of memory");
+	carrier_use(qp->client->worker);
+	return 0;
 }
 
 static int build_qp(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
@@ -86,7 +96,7 @@ static int build_qp(struct qp *qp, const struct msg_create_qp *req, struct reply
 	if (!r)
 		r = make_rings(qp, req, rep);
 	if (!r)
-		r = qp_endpoint_make(qp, req, rep);
+		r = qp_endpoint_make(qp, req, &wr_ops, rep);
 	if (!r)
 		r = make_datagram(qp, req, rep);
 	if (r)
@@ -159,11 +169,8 @@ static void release_parts(struct qp *qp)
 /* Those of datagrams have 24 bits and a range of their own, which the others leave out. */
 static uint32_t next_number(struct client *c, const struct msg_create_qp *req)
 {
-	if (req->type == MSG_QP_DATAGRAM)
-		return numbers_next(c->worker);
-	if (++c->daemon->last_qp == NUMBERS_FIRST)
-		c->daemon->last_qp = NUMBERS_ABOVE;
-	return c->daemon->last_qp;
+	return req->type == MSG_QP_DATAGRAM ? numbers_next(c->worker)
+					    : numbers_of_session(c->daemon);
 }
 
 /* Queue pairs of datagrams have no Reads. */
@@ -260,6 +267,7 @@ struct qp *qp_free(struct qp *qp)
 {
 	if (!qp)
 		return NULL;
+	carrier_free_all(qp);
 	qp_abandon(qp);
 	qp_events_release(qp);
 	mw_release(qp->client, &qp->scope);
@@ -270,6 +278,8 @@ struct qp *qp_free(struct qp *qp)
 	qp_hold_free(qp);
 	if (qp->ep && qp->charge.user) /* the counters of its user go on without it */
 		acct_add_traffic(&qp->charge, qp_traffic(qp));
+	if (qp->datagram)
+		carrier_unuse(qp->client->worker);
 	datagram_free(qp->datagram);
 	qp_endpoint_free(qp);
 	acct_release(&qp->charge);
@@ -294,11 +304,6 @@ uint32_t qp_type(const struct qp *qp)
 	if (qp->datagram)
 		return MSG_QP_DATAGRAM;
 	return qp->attr.raw ? MSG_QP_RAW : MSG_QP_RDMAP;
-}
-
-enum qp_state qp_state(const struct qp *qp)
-{
-	return qp->datagram && qp->state == QP_IDLE ? QP_RTS : qp->state;
 }
 
 static void query_datagram(const struct datagram *d, struct msg_qp_state *ret)

@@ -43,6 +43,13 @@ struct qp_attr {
 	uint32_t max_send_sge, max_recv_sge, max_inline;
 };
 
+/* A queue pair without rings, which carries datagrams of another one: sessions/carrier. It has
+ * these in the place of events to a program. */
+struct qp_carrier {
+	void (*ready)(struct qp *qp); /* there may be something to send */
+	void (*over)(struct qp *qp);  /* its session has ended, or was not established */
+};
+
 /* Members that each request touches are at the beginning: a daemon has many queue pairs, and the
  * processor's cache does not hold them all. */
 struct qp {
@@ -62,7 +69,8 @@ struct qp {
 	struct rings rings;                    /* memory of its own queues */
 	struct qp_endpoint endpoint;           /* memory of ep */
 	struct qp_session session;
-	struct connecting *connecting; /* NULL unless the state is QP_CONNECTING */
+	struct connecting *connecting;    /* NULL unless the state is QP_CONNECTING */
+	const struct qp_carrier *carrier; /* of one that no program sees; else NULL */
 	struct datagram *datagram; /* of a queue pair of datagrams, whose state is QP_IDLE until it
 				      is QP_ERROR, and whose endpoint is never bound; else NULL */
 	struct agent_call call;    /* to the agent of the client */
@@ -85,9 +93,6 @@ int qp_set_qkey(struct qp *qp, const struct msg_qp_qkey *req, struct reply *rep)
 
 /* MSG_QP_ */
 uint32_t qp_type(const struct qp *qp);
-
-/* As programs and people see it: a queue pair of datagrams needs no session to be ready. */
-enum qp_state qp_state(const struct qp *qp);
 
 /* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
 void qp_query(const struct qp *qp, struct msg_qp_state *ret);

@@ -35,7 +35,8 @@ static struct rdmap_cfg endpoint_cfg(const struct qp *qp, const struct msg_creat
 		.stags = stags_table(qp->client->daemon->stags),
 		.pool = &qp->client->worker->pool.blocks,
 		.accessor = {.pd = qp->scope.pd->number, .scope = qp->scope.number},
-		.owner = &qp->client->turn,
+		.owner = qp->client->id ? &qp->client->turn
+					: NULL, /* the daemon itself has no turn */
 		.ord = qp->attr.max_ord,
 		.ird = qp->attr.max_ird,
 		.sq_depth = (uint16_t)(req->type == MSG_QP_DATAGRAM ? 1 : req->sq_entries),
@@ -90,7 +91,8 @@ static void *endpoint_memory(const struct qp *qp)
 	return mem == MAP_FAILED ? NULL : mem;
 }
 
-int qp_endpoint_make(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
+int qp_endpoint_make(struct qp *qp, const struct msg_create_qp *req, const struct rdmap_ops *ops,
+		     struct reply *rep)
 {
 	const struct rdmap_cfg cfg = endpoint_cfg(qp, req);
 	int r = charge_endpoint(qp, &cfg, rep);
@@ -101,7 +103,7 @@ int qp_endpoint_make(struct qp *qp, const struct msg_create_qp *req, struct repl
 	mem = endpoint_memory(qp);
 	if (!mem)
 		return reply_refuse(rep, ENOMEM, "queue pair: no memory for its endpoint");
-	qp->ep = rdmap_init(mem, &cfg, &wr_ops, qp);
+	qp->ep = rdmap_init(mem, &cfg, ops, qp);
 	return 0;
 }
 

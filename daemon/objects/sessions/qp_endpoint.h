@@ -10,6 +10,7 @@
 #include "daemon/base/reply.h"
 
 struct qp;
+struct rdmap_ops;
 
 struct qp_endpoint {
 	size_t bytes;
@@ -17,8 +18,10 @@ struct qp_endpoint {
 	struct acct_charge memory, maps;
 };
 
-/* Charges and makes the endpoint of a new queue pair. 0 or a refusal. */
-int qp_endpoint_make(struct qp *qp, const struct msg_create_qp *req, struct reply *rep);
+/* Charges and makes the endpoint of a new queue pair, the user of these functions. 0 or a refusal.
+ */
+int qp_endpoint_make(struct qp *qp, const struct msg_create_qp *req, const struct rdmap_ops *ops,
+		     struct reply *rep);
 
 /* Frees it and releases its charges; it is bound to no stream. A queue pair without one is fine. */
 void qp_endpoint_free(struct qp *qp);

@@ -72,6 +72,8 @@ void qp_event(struct qp *qp, enum msg_event_type type, const struct session_even
 		.private_len = (uint16_t)event->private_len,
 	};
 
+	if (qp->carrier)
+		return; /* its program does not know it */
 	if (qp->assoc) {
 		ev.assoc = qp->assoc->id;
 		ev.stream = qp->sid;
@@ -91,6 +93,8 @@ void qp_event(struct qp *qp, enum msg_event_type type, const struct session_even
 
 void qp_event_fatal(struct qp *qp, const struct session_event *event)
 {
+	if (qp->carrier)
+		return;
 	qp->events.async.err = event->err;
 	qp->events.async.term = event->term;
 	async_post(qp->client, &qp->events.async, MSG_ASYNC_QP_FATAL, qp->handle);

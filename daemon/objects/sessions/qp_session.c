@@ -45,6 +45,10 @@ static unsigned send_datagrams(struct qp *qp)
 
 unsigned qp_wake(struct qp *qp)
 {
+	if (qp->carrier) {
+		qp->carrier->ready(qp);
+		return 0;
+	}
 	if (!list_linked(&qp->posted))
 		list_add_tail(&qp->client->bells.posted, &qp->posted);
 	if (qp->state == QP_RTS) {
@@ -97,6 +101,10 @@ static void enter_error(struct qp *qp)
 {
 	detach(qp);
 	qp->state = QP_ERROR;
+	if (qp->carrier) {
+		qp->carrier->over(qp);
+		return;
+	}
 	mw_release(qp->client, &qp->scope);
 	if (qp->wq.srq)
 		srq_wait_end(qp->wq.srq, &qp->wq.srq_waits);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/objects/sessions/qp_state.h"
 
+#include "daemon/objects/sessions/qp.h"
+
 const char *qp_state_str(enum qp_state s)
 {
 	static const char *const names[] = {
@@ -9,4 +11,9 @@ const char *qp_state_str(enum qp_state s)
 	};
 
 	return names[s];
+}
+
+enum qp_state qp_state(const struct qp *qp)
+{
+	return qp->datagram && qp->state == QP_IDLE ? QP_RTS : qp->state;
 }

@@ -253,8 +253,12 @@ static void offer_request(struct port *p, struct association *assoc, const struc
 	struct msg_event out = {.type = MSG_EV_REQUEST, .private_len = ev->priv_len - skip};
 	const char *reason = reason_to_refuse(p, l, assoc);
 	struct reply rep = {.nfds = 0};
-	struct session_request *r = reason ? NULL : make_request(l, assoc, ev, &rep);
+	struct session_request *r = NULL;
 
+	if (!reason && l->accept && l->accept(assoc, ev, &reason))
+		return;
+	if (!reason)
+		r = make_request(l, assoc, ev, &rep);
 	if (!r) {
 		refuse_session(assoc, ev->sid, l ? l->client : NULL, reason ? reason : rep.reason);
 		return;

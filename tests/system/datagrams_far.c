@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Datagrams between two daemons: foreign peers, and the end of a daemon. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/system/side.h"
+
+static struct ddp_qp *plain_qp(struct ddp_id *id)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct ddp_qp *qp;
+
+	init.send_cq = init.recv_cq = a.e.cq;
+	init.max_send_wr = init.max_recv_wr = RIG_DEPTH;
+	MUST(ddp_create_qp(id, a.e.pd, &init, &qp));
+	return qp;
+}
+
+/* A program that connects to the port of datagrams, with this private data. */
+static bool connects(struct ddp_id *id, const void *hello, size_t len, const char *port)
+{
+	struct ddp_conn_param p = DDP_INIT(ddp_conn_param);
+	struct sockaddr_in peer = b.at;
+	struct ddp_cm_event *ev;
+	bool up;
+
+	peer.sin_port = htons((uint16_t)atoi(port));
+	p.private_data = hello;
+	p.private_len = len;
+	MUST(ddp_connect(id, (struct sockaddr *)&peer, &p));
+	MUST(ddp_get_cm_event(a.e.ctx, &ev, RIG_WAIT_MS));
+	up = ev->type == DDP_CM_ESTABLISHED;
+	ddp_ack_cm_event(ev);
+	return up;
+}
+
+/* Messages that are no datagrams, and one that is: the number of nobody. */
+static void send_anything(struct ddp_qp *qp, uint32_t len, unsigned seed)
+{
+	struct ddp_sge sge = end_sge(&a.e, 0, len);
+	struct ddp_send_wr wr = {.opcode = seed % 8 == 7 ? DDP_WR_RDMA_WRITE : DDP_WR_SEND,
+				 .sg_list = &sge,
+				 .num_sge = 1,
+				 .rdma = {seed, 0x100 * seed}};
+
+	end_fill(&a.e, 0, len, seed);
+	if (seed % 2)
+		*end_at(&a.e, 0) = 1;
+	(void)ddp_post_send(qp, &wr, NULL);
+}
+
+/* Promise: a peer at the port of datagrams that is no daemon is refused, or its messages are
+ * dropped. */
+void far_foreign(const char *port)
+{
+	static const char hello[8] = "ddpdgm\0\1";
+	static const uint32_t lengths[] = {0, 1, 23, 24, 25, 100, 4120, 4121, 20000};
+
+	for (unsigned i = 0; i < 40; i++) {
+		struct ddp_cm_event *ev;
+		struct ddp_id *id;
+		struct ddp_qp *qp;
+
+		MUST(ddp_create_id(a.e.ctx, NULL, &id));
+		qp = plain_qp(id);
+		if (i == 0) {
+			if (connects(id, "foreign", 7, port))
+				fail("a foreign program was accepted");
+			ok("a foreign program is refused");
+		} else if (connects(id, hello, sizeof(hello), port)) {
+			for (unsigned n = 0; n < 4; n++)
+				send_anything(qp, lengths[i % 9], i + n);
+			MUST(ddp_disconnect(id));
+			MUST(ddp_get_cm_event(a.e.ctx, &ev, RIG_WAIT_MS));
+			ddp_ack_cm_event(ev);
+		}
+		MUST(ddp_destroy_qp(qp));
+		MUST(ddp_destroy_id(id));
+		end_drain(&a.e);
+	}
+	end_drain(&b.e);
+	side_recv(&b, SIDE_AT, SIDE_SLOT);
+	side_send(&a, side_to(&a, b.num), 10);
+	side_arrived(&b, &a, 10);
+	ok("what it sends harms nobody");
+}
+
+/* Waits for datagrams, and prints how many came. */
+int far_hold(const char *socket, const char *address)
+{
+	unsigned n = 0;
+
+	side_open(&b, "b", socket, address);
+	for (unsigned i = 0; i < RIG_DEPTH; i++)
+		side_recv(&b, SIDE_AT, SIDE_SLOT);
+	printf("number %u\n", b.num);
+	fflush(stdout);
+	for (;;) {
+		struct ddp_wc wc;
+
+		if (ddp_wait_cq(b.e.cq, 1, &wc, -1) < 0)
+			return 0;
+		side_recv(&b, SIDE_AT, SIDE_SLOT);
+		printf("came %u\n", ++n);
+		fflush(stdout);
+	}
+}
+
+/* Sends to a number until it is killed: no Send fails, whatever happens to the other daemon. */
+int far_send(char **argv)
+{
+	side_open(&a, "a", argv[0], argv[1]);
+	b.at = (struct sockaddr_in){.sin_family = AF_INET};
+	if (inet_pton(AF_INET, argv[2], &b.at.sin_addr) != 1)
+		fail("%s is not an address", argv[2]);
+	a.to = side_handle(&a, &b);
+	for (;;) {
+		struct ddp_sge sge = end_sge(&a.e, 0, 100);
+		struct ddp_send_wr wr = side_to(&a, (uint32_t)atoi(argv[3]));
+		struct ddp_wc wc;
+
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		MUST(ddp_post_send(a.qp, &wr, NULL));
+		if (ddp_wait_cq(a.e.cq, 1, &wc, RIG_WAIT_MS) != 1 || wc.status != DDP_WC_SUCCESS)
+			fail("a Send failed, or waited");
+		if (atoi(argv[4]) == 1)
+			return 0;
+		if (atoi(argv[4]) == 2)
+			pause();
+		usleep(1000);
+	}
+}
