@@ -257,6 +257,23 @@ Test(loop_setup, a_port_has_one_listener)
 	cr_assert_eq(llp_unlisten(l), NULL);
 }
 
+Test(loop_setup, a_port_is_taken_at_each_of_the_addresses)
+{
+	struct sockaddr_storage ours[] = {address("127.0.0.1", 0), address("127.0.0.2", 0)};
+	struct llp_config cfg = {.addrs = ours, .naddrs = 2, .streams = STREAMS};
+	const struct llp_addrs both = {ours, 2};
+	struct llp_listener *second, *l;
+	struct llp *t;
+
+	cr_assert_eq(llp_loop_open(&cfg, &events, &t), 0);
+	cr_assert_eq(llp_listen(t, (struct sockaddr *)&ours[1], PORT, &server, &second), 0);
+	cr_assert_eq(llp_listen_at(t, &both, PORT, &server, &l), -EADDRINUSE);
+	cr_assert_eq(llp_listen_at(t, &both, PORT + 1, &server, &l), 0);
+	llp_unlisten(l);
+	llp_unlisten(second);
+	llp_close(t);
+}
+
 Test(loop, a_large_message_is_the_senders_memory)
 {
 	static uint8_t body[20000];

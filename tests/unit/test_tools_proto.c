@@ -7,6 +7,7 @@
 
 #include "tools/ddpcp/ddpcp_proto.h"
 #include "tools/ddperf/ddperf_proto.h"
+#include "tools/ddperf/ddperf_test.h"
 #include "tools/ddping/ddping_proto.h"
 #include "util/be.h"
 
@@ -405,4 +406,22 @@ Test(ddpcp, chunks_cover_files_of_all_sizes)
 	cr_expect_eq(ddpcp_window_for(0).chunk, DDPCP_MIN_CHUNK);
 	cr_expect_eq(ddpcp_window_for(INT64_MAX).slots, DDPCP_MAX_SLOTS);
 	cr_expect_eq(ddpcp_chunks(INT64_MAX, DDPCP_MAX_CHUNK), UINT64_C(1) << 41);
+}
+
+Test(ddperf, tests_have_the_names_that_are_printed)
+{
+	enum ddperf_metric metric;
+	enum ddperf_op op;
+
+	for (int i = 0; i < DDPERF_OPS; i++) {
+		cr_assert_eq(ddperf_op_parse(ddperf_op_str((enum ddperf_op)i), &op), 0);
+		cr_expect_eq((int)op, i);
+	}
+	for (int i = 0; i < DDPERF_METRICS; i++) {
+		cr_assert_eq(ddperf_metric_parse(ddperf_metric_str((enum ddperf_metric)i), &metric),
+			     0);
+		cr_expect_eq((int)metric, i);
+	}
+	cr_expect_eq(ddperf_op_parse("", &op), -EINVAL);
+	cr_expect_eq(ddperf_metric_parse("speed", &metric), -EINVAL);
 }
