@@ -1,12 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Open MPI (package openmpi-bin) and MPICH (package mpich) over UCX: ranks of one daemon exchange and compare data; UCX finds its
-# peers by datagrams. MPI_RANKS, MPI_LARGEST and MPI_ROUNDS choose how many,
+# Open MPI (package openmpi-bin) and MPICH (package mpich) over UCX: ranks of one daemon, and as many ranks of each of two
+# daemons, exchange and compare data; UCX finds its peers by datagrams. MPI_RANKS, MPI_LARGEST and MPI_ROUNDS choose how many,
 # the largest block, and how often. UCX_TLS keeps UCX from using shared memory instead.
 # shellcheck source-path=SCRIPTDIR/../system source=verbs-hosts.sh
 . "${top_srcdir:-.}/tests/system/verbs-hosts.sh"
 needs mpirun.openmpi mpicc.openmpi mpirun.mpich mpicc.mpich
 hosts
+
+# Another daemon in the namespace of mpirun, which speaks to its ranks by the loopback.
+ip addr add 198.51.100.3/24 dev left
+daemon c 198.51.100.3
 
 ranks=${MPI_RANKS:-2} rounds=${MPI_ROUNDS:-1}
 tls=rc_v,ud_v,self
@@ -29,7 +33,7 @@ ranks_of() {
 	"${start[@]}" "${words[@]}" >"$tmp/mpi.log" 2>&1 || fail "$mpi with daemons $*: status $?"
 	grep -q '^all data is right$' "$tmp/mpi.log" || fail "$mpi: the ranks do not say that their data is right"
 	! grep ddpverbs: "$tmp/mpi.log" || fail "$mpi: ddpverbs prints"
-	eventually 10 none_of a qp mr || fail "$mpi leaves something in a daemon"
+	eventually 10 none_of a qp mr && eventually 10 none_of c qp mr || fail "$mpi leaves something in a daemon"
 	echo "ran: $mpi, daemons $*"
 }
 
@@ -37,7 +41,9 @@ for mpi in openmpi mpich; do
 	"mpicc.$mpi" -O1 -o "$tmp/ranks.$mpi" "$top_srcdir/tests/programs/mpi_ranks.c" || fail "$mpi: mpi_ranks.c does not build"
 	for _ in $(seq "$rounds"); do
 		ranks_of $mpi a
+		ranks_of $mpi a c
 	done
 done
+stop c || fail "daemon c: exit status $?"
 hosts_end
-version mpich "and openmpi-bin $(dpkg-query -W -f '${Version}' openmpi-bin): over UCX, $ranks ranks of one daemon: ring, Alltoall, compared"
+version mpich "and openmpi-bin $(dpkg-query -W -f '${Version}' openmpi-bin): over UCX, $ranks ranks of one daemon and of each of two: ring, Alltoall, compared"

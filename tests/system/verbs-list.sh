@@ -54,6 +54,13 @@ list_pingpong() {
 		pair "ibv_rc_pingpong $options" $port 'iters in' ibv_rc_pingpong $options -g 0 -n $n -p $port -- \
 			ibv_rc_pingpong $options -g 0 -n $n -p $port "$a"
 	done
+	for options in '' -e; do
+		port=$((port + 1))
+		# shellcheck disable=SC2086
+		pair "ibv_ud_pingpong $options" $port 'iters in' ibv_ud_pingpong $options -g 0 -n $n -p $port -- \
+			ibv_ud_pingpong $options -g 0 -n $n -p $port "$a"
+	done
+	perftest 1 ib_send_lat -c UD -n "$iterations"
 }
 
 # perftest ROWS PROGRAM OPTION...: with a port of its own; the client prints a row for each size. Its times are "inf" where
