@@ -29,8 +29,9 @@ enum {
 	PROGRAMS = 2,
 	BEGINS = 6, /* programs in it, one after the other */
 	STAGS = 256,
-	MEM = 16384, /* bytes of the memory that clients register */
-	FDS = 3,     /* kinds of descriptors that they send */
+	MEM = 16384,             /* bytes of the memory that clients register */
+	FDS = 3,                 /* kinds of descriptors that they send */
+	FIRST_NUMBER = 0x100000, /* of datagrams */
 };
 
 /* A client's own side. */
@@ -443,6 +444,7 @@ void programs_begin(struct input *from)
 	limit(&d->cfg);
 	must(stags_new(STAGS, preset_stags, &d->stags) == 0);
 	d->last_pd = d->last_scope = d->last_qp = d->last_client = d->last_assoc = 0;
+	w->last_datagram = FIRST_NUMBER; /* else it begins anywhere */
 	w->now_ms = 1;
 	for (unsigned i = 0; i < PROGRAMS; i++)
 		program[i] = (struct program){.event_fd = -1};
