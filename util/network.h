@@ -29,6 +29,7 @@ enum network_kind {
 	NETWORK_EARLY,    /* bytes of segments before the Accept of their session */
 	NETWORK_MEMORY,   /* bytes of data that the transport queues */
 	NETWORK_WINDOWS,  /* bytes by which receive windows have grown: network_take() */
+	NETWORK_CARRIERS, /* sessions for datagrams that were accepted */
 	NETWORK_KINDS,
 };
 

@@ -26,8 +26,9 @@ static const struct peer_limits_row rows[NETWORK_KINDS] = {
 	[NETWORK_EARLY] = {VALUE(early_bytes), .what = "bytes of segments before an Accept",
 			   .all = 256 * MIB},
 	[NETWORK_MEMORY] = {VALUE(memory), .what = "bytes of queued data", .all = LLP_USER_MEMORY},
-	/* Without a key: nothing is refused, windows only stay smaller. */
+	/* Without a key. No window is refused, it only stays smaller. */
 	[NETWORK_WINDOWS] = {.what = "bytes of grown receive windows", .all = LLP_USER_WINDOWS},
+	[NETWORK_CARRIERS] = {.what = "sessions for datagrams", .all = PEER_LIMITS_CARRIERS},
 };
 
 const struct peer_limits_row *peer_limits_row(enum network_kind kind)

@@ -10,6 +10,8 @@
 #include "daemon/base/config.h"
 #include "util/network.h"
 
+enum { PEER_LIMITS_CARRIERS = 1024 }; /* sessions for datagrams of all peers */
+
 struct peer_limits_row {
 	const char *key;  /* in the section `peers` of the configuration, or NULL */
 	const char *what; /* as refusals call it */

@@ -57,10 +57,11 @@ static void report_refusal(void *user, struct network *n, enum network_kind kind
 		return;
 	n->reported_ms[kind] = w->now_ms + REPORT_MS;
 	peers_addr(n, &ev.remote, &bits);
-	snprintf(ev.reason, sizeof(ev.reason), "%s/%u has %" PRIu64 " of %" PRIu64 " %s (peers.%s)",
+	snprintf(ev.reason, sizeof(ev.reason), "%s/%u has %" PRIu64 " of %" PRIu64 " %s%s%s%s",
 		 addr_host_text(&ev.remote, addr), bits,
 		 kind == NETWORK_RATE ? n->most[kind] : n->used[kind], network_limit(n, kind),
-		 row->what, row->key);
+		 row->what, row->key ? " (peers." : "", row->key ? row->key : "",
+		 row->key ? ")" : "");
 	journal_add(&w->journal, w->now_ms, CTL_EVENT_PEER_LIMIT, &ev);
 }
 

@@ -397,6 +397,8 @@ int main(int argc, char **argv)
 {
 	bool same_daemon;
 
+	if (argc == 5 && strcmp(argv[1], "crowd") == 0)
+		return far_crowd(argv + 2);
 	if (argc == 4 && strcmp(argv[1], "hold") == 0)
 		return far_hold(argv[2], argv[3]);
 	if (argc == 7 && strcmp(argv[1], "send") == 0)

@@ -42,6 +42,21 @@ echo 'ok the sender goes on when the other daemon is killed'
 stop sender
 eventually 20 none_of a qp session || fail 'a carrier outlives its queue pair'
 
+# A network of peers has at most three quarters of the carriers that a daemon accepts, so datagrams of others arrive.
+IFS=. read -r _ c2 c3 c4 <<<"$(address 3)"
+daemon c "127.$c2.$((c3 ^ 128)).$c4"
+background crowd "$datagrams" crowd "$(socket_of a)" "$b" $port
+eventually 60 grep -q '^crowd' "$tmp/crowd.log" || fail 'the crowd does not end'
+crowd=$(sed -n 's/^crowd //p' "$tmp/crowd.log")
+[ "$crowd" -ge 500 ] && [ "$crowd" -le 768 ] || fail "$crowd carriers of one network: at most 768 were expected"
+came=$(grep -c '^came' "$tmp/hold.log")
+more_came() { [ "$(grep -c '^came' "$tmp/hold.log")" -gt "$came" ]; }
+send_of_c() { "$datagrams" send "$(socket_of c)" "127.$c2.$((c3 ^ 128)).$c4" "$b" "$number" 1 >"$tmp/send.log" && more_came; }
+eventually 10 send_of_c || fail 'a datagram of another network does not come'
+echo "ok a network with $crowd carriers leaves room for others"
+stop crowd
+stop c || fail "daemon c: exit status $?"
+
 # Without datagrams the carrier ends, although its queue pair does not.
 background sender "$datagrams" send "$(socket_of a)" "$a" "$b" "$number" 2
 eventually 10 one_session || fail 'no carrier'

@@ -88,6 +88,31 @@ void far_foreign(const char *port)
 	ok("what it sends harms nobody");
 }
 
+/* Opens carriers until one is refused, prints how many there are, and keeps them. */
+int far_crowd(char **argv)
+{
+	static const char hello[8] = "ddpdgm\0\1";
+	unsigned n = 0;
+	bool up;
+
+	end_open(&a.e, "a", argv[0]);
+	b.at = (struct sockaddr_in){.sin_family = AF_INET};
+	if (inet_pton(AF_INET, argv[1], &b.at.sin_addr) != 1)
+		fail("%s is not an address", argv[1]);
+	do {
+		struct ddp_id *id;
+
+		MUST(ddp_create_id(a.e.ctx, NULL, &id));
+		plain_qp(id);
+		up = connects(id, hello, sizeof(hello), argv[2]);
+		n += up;
+	} while (up && n < 2000);
+	printf("crowd %u\n", n);
+	fflush(stdout);
+	pause();
+	return 0;
+}
+
 /* Waits for datagrams, and prints how many came. */
 int far_hold(const char *socket, const char *address)
 {

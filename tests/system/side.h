@@ -48,6 +48,9 @@ struct ddp_wc side_arrived(struct side *s, const struct side *from, uint32_t len
  * dropped. */
 void far_foreign(const char *port);
 
+/* Opens sessions as daemons do that send datagrams, until one is refused: SOCKET ADDRESS PORT. */
+int far_crowd(char **argv);
+
 /* Waits for datagrams, and prints how many came. */
 int far_hold(const char *socket, const char *address);
 

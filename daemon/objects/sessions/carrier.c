@@ -8,6 +8,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/net/association.h"
+#include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/client/pd.h"
 #include "daemon/objects/datagrams/datagram.h"
@@ -31,7 +32,6 @@ enum {
 	IDLE_MS = 10000,
 	PEER_IDLE_MS = 6 * IDLE_MS, /* of an accepted one: usually the peer ends it */
 	AGAIN_MS = 200,             /* after a failure: datagrams are dropped meanwhile */
-	MOST = 1024,                /* accepted ones */
 };
 
 static const uint8_t HELLO[8] = "ddpdgm\0\1"; /* private data of the Initiate; with a version */
@@ -42,8 +42,10 @@ static const uid_t NOBODY = (uid_t)-2;
 
 struct carrier {
 	struct qp qp;
-	struct qp *sender; /* NULL: accepted */
-	struct list link;  /* in carriers of the sender, or of the worker */
+	struct qp *sender;       /* NULL: accepted */
+	struct list link;        /* in carriers of the sender, or of the worker */
+	struct network *network; /* of the peer, which pays for an accepted one; else NULL */
+	bool paid;
 	struct msg_addr remote, local;
 	struct stag_region region;
 	uint8_t *slots;
@@ -61,7 +63,6 @@ struct carriers {
 	struct pd *pd;
 	struct listener *listener; /* NULL: it cannot listen */
 	struct list accepted;
-	unsigned naccepted;
 	unsigned users; /* queue pairs of datagrams */
 };
 
@@ -170,8 +171,9 @@ static struct carrier *carrier_free(struct carrier *c)
 	qp_hold_free(&c->qp);
 	qp_endpoint_free(&c->qp);
 	scope_close(&c->qp.scope);
-	if (!c->sender)
-		worker_of(c)->carriers->naccepted--;
+	if (c->paid)
+		network_release(c->network, NETWORK_CARRIERS, 1);
+	network_drop(c->network);
 	undumped_unmap(c->slots, BYTES);
 	acct_release(&c->memory);
 	acct_release(&c->qp.charge);
@@ -314,8 +316,6 @@ static struct carrier *carrier_new(struct client *client, struct pd *pd, struct 
 	list_init(&qp->recv_room.link);
 	list_init(&c->link);
 	timer_init(&c->timer, look_again);
-	if (!sender)
-		client->worker->carriers->naccepted++;
 	return build_carrier(c, rep) ? carrier_free(c) : c;
 }
 
@@ -391,6 +391,15 @@ void carrier_free_all(struct qp *sender)
 
 /* ---- accepting ---- */
 
+/* Peers of one network leave room for those of others. */
+static bool charge_network(struct carrier *c, const struct association *assoc)
+{
+	if (assoc->network)
+		c->network = peers_hold(assoc->worker, &assoc->remote);
+	c->paid = network_charge(c->network, NETWORK_CARRIERS, 1);
+	return c->paid;
+}
+
 static bool accept_carrier(struct association *assoc, const struct assoc_event *ev,
 			   const char **reason)
 {
@@ -402,12 +411,16 @@ static bool accept_carrier(struct association *assoc, const struct assoc_event *
 	*reason = "it is not for datagrams";
 	if (ev->priv_len != sizeof(HELLO) || memcmp(ev->priv, HELLO, sizeof(HELLO)) != 0)
 		return false;
-	*reason = "too many daemons send datagrams, or memory is lacking";
-	if (all->naccepted < MOST)
-		c = carrier_new(&all->own, all->pd, NULL, &rep);
+	*reason = "there is no memory for it";
+	c = carrier_new(&all->own, all->pd, NULL, &rep);
 	if (!c)
 		return false;
 	list_add_tail(&all->accepted, &c->link);
+	if (!charge_network(c, assoc)) {
+		*reason = "the peer's network has too many sessions for datagrams";
+		carrier_free(c);
+		return false;
+	}
 	if (assoc_accept(association_ddp(assoc), ev->sid, c->qp.ep, &(struct assoc_params){0})) {
 		carrier_free(c);
 		return false;
