@@ -17,6 +17,11 @@ static size_t streams_size(const struct assoc_cfg *cfg)
 	return checked_round_up(assoc_streams_size(cfg), ALIGN);
 }
 
+static size_t refusals_size(const struct assoc_cfg *cfg)
+{
+	return checked_round_up(assoc_refusals_size(cfg), ALIGN);
+}
+
 static size_t store_size(const struct assoc_cfg *cfg)
 {
 	return checked_round_up(ssn_store_size(cfg->records_max), ALIGN);
@@ -25,7 +30,7 @@ static size_t store_size(const struct assoc_cfg *cfg)
 size_t assoc_size(const struct assoc_cfg *cfg)
 {
 	return checked_round_up(sizeof(struct assoc), ALIGN) + ALIGN + streams_size(cfg) +
-	       store_size(cfg);
+	       refusals_size(cfg) + store_size(cfg);
 }
 
 uint32_t assoc_blocks(void)
@@ -43,6 +48,8 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	at += -(uintptr_t)at & (ALIGN - 1);
 	assoc_streams_init(a, at);
 	at += streams_size(cfg);
+	a->refusals = (struct assoc_refusals *)(void *)at;
+	at += refusals_size(cfg);
 	assoc_shares_init(a);
 	ssn_store_init(&a->store, cfg->pool, at, cfg->records_max);
 	early_queue_init(&a->early, &cfg->early_memory, cfg->early_max);

@@ -35,7 +35,7 @@ static size_t pieces_size(const struct assoc_cfg *cfg)
 
 size_t assoc_streams_size(const struct assoc_cfg *cfg)
 {
-	return own_pieces_size() + pieces_size(cfg) + assoc_refusals_size(cfg);
+	return own_pieces_size() + pieces_size(cfg);
 }
 
 uint32_t assoc_streams_blocks(void)
@@ -46,10 +46,8 @@ uint32_t assoc_streams_blocks(void)
 void assoc_streams_init(struct assoc *a, void *mem)
 {
 	struct assoc_stream *own = mem;
-	uint8_t *table = (uint8_t *)mem + own_pieces_size();
 
-	a->piece = (struct assoc_stream **)(void *)table;
-	a->refusals = (struct assoc_refusals *)(void *)(table + pieces_size(&a->cfg));
+	a->piece = (struct assoc_stream **)(void *)((uint8_t *)mem + own_pieces_size());
 	for (unsigned i = 0; i < OWN; i++)
 		a->piece[i] = own + i * ASSOC_PIECE;
 }

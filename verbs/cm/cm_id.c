@@ -30,12 +30,6 @@ struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdm
 	return id;
 }
 
-void cm_free(struct cm_id *id)
-{
-	cm_event_unreserve(id);
-	free(id);
-}
-
 static pthread_mutex_t lock = FORK_LOCK;
 
 __attribute__((constructor)) static void hold_domains_lock(void)

@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "verbs/base/host_timer.h"
+#include "verbs/cm/cm_event.h"
 #include "verbs/verbs/session_end.h"
 
 struct cm_also;
@@ -80,7 +82,13 @@ static inline int cm_fail(int err)
 
 /* Makes an id without a device. NULL with errno. */
 struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps);
-void cm_free(struct cm_id *id);
+
+/* Frees one that nobody uses. */
+static inline void cm_free(struct cm_id *id)
+{
+	cm_event_unreserve(id);
+	free(id);
+}
 
 /* Gives the id the device of this daemon. 0, or -1 with errno. */
 int cm_take_host(struct cm_id *id, struct host *h);
