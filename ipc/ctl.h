@@ -312,6 +312,7 @@ struct ctl_peer {
 	uint64_t refused_early, refused_memory;
 	/* Of all networks: packets, by the filter against floods or for a full buffer. Else 0. */
 	uint64_t kernel_dropped;
+	uint64_t lost_datagrams; /* to numbers that do not exist here, or in another form */
 };
 
 struct ctl_record {

@@ -279,6 +279,14 @@ void network_release(struct network *n, enum network_kind kind, uint64_t amount)
 	n->table->used[kind] -= amount;
 }
 
+void network_lost_datagram(struct network *n)
+{
+	if (!n)
+		return;
+	n->lost_datagrams++;
+	n->table->lost_datagrams++;
+}
+
 void network_set(struct network *n, enum network_kind kind, uint64_t *has, uint64_t now)
 {
 	if (n) {

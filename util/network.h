@@ -73,7 +73,9 @@ struct network {
 	uint64_t spent_us; /* the time in which its session requests accrue is used up to here */
 
 	/* Of the owner of the table: */
-	uint64_t keep_ms; /* it is worth to be kept until then */
+	uint64_t lost_datagrams; /* of its carriers, to numbers that do not exist here
+				  */
+	uint64_t keep_ms;        /* it is worth to be kept until then */
 	struct network_guesses {
 		uint64_t forgiven_ms;        /* when all its guesses are forgotten */
 		uint64_t session_ms;         /* when the next session may begin */
@@ -88,6 +90,7 @@ struct network_table {
 	struct idtab all; /* of struct network */
 	struct list bucket[NETWORK_BUCKETS];
 	uint64_t used[NETWORK_KINDS], refused[NETWORK_KINDS]; /* of all networks, ever */
+	uint64_t lost_datagrams;                              /* likewise */
 	/* The limit of a network refused something. NULL: without a report. */
 	void (*on_refusal)(void *user, struct network *n, enum network_kind kind);
 	void *user;
@@ -128,6 +131,9 @@ uint64_t network_take(struct network *n, enum network_kind kind, uint64_t most);
 
 /* The use of an object changes from *has to that, whatever the limit. */
 void network_set(struct network *n, enum network_kind kind, uint64_t *has, uint64_t now);
+
+/* A datagram of a carrier was dropped before it had a queue pair. */
+void network_lost_datagram(struct network *n);
 
 /* The limit at present. */
 uint64_t network_limit(const struct network *n, enum network_kind kind);

@@ -295,6 +295,7 @@ static const struct field peer_fields[] = {
 	F(peer, refused_early, NUM, STATS),
 	F(peer, refused_memory, NUM, STATS),
 	F(peer, kernel_dropped, NUM, STATS),
+	F(peer, lost_datagrams, NUM, STATS),
 };
 
 static const struct field limit_fields[] = {

@@ -138,6 +138,8 @@ static const struct metric metrics[] = {
 		"Blocks of memory that the limit of a network refused."),
 	COUNTER("peer", "kernel_dropped", "peer_kernel_dropped_packets", "",
 		"Packets that the kernel dropped: in floods, or for a full buffer."),
+	COUNTER("peer", "lost_datagrams", "peer_lost_datagrams", "",
+		"Datagrams of peers to numbers that nobody has."),
 	{"turn", "turns", "turn_seconds", "seconds", METRIC_HISTOGRAM, 1000000,
 	 "Duration of turns of the event loop that did something."},
 };

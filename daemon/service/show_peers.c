@@ -38,6 +38,7 @@ static void show_all_networks(struct show *s, const struct network_table *t)
 	r->kernel_dropped = st.kernel_dropped;
 	show_string(r->network, sizeof(r->network), "all");
 	put_peer(r, t->used, t->limits.all, t->refused);
+	r->lost_datagrams = t->lost_datagrams;
 	r->requests_per_s = 0;
 	show_send(s);
 }
@@ -55,6 +56,7 @@ static void show_network(struct show *s, const struct network *n)
 	peers_addr(n, &a, &bits);
 	snprintf(r->network, sizeof(r->network), "%.50s/%u", addr_host_text(&a, addr), bits);
 	put_peer(r, n->used, max, n->refused);
+	r->lost_datagrams = n->lost_datagrams;
 	show_send(s);
 }
 

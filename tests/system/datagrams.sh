@@ -42,6 +42,14 @@ echo 'ok the sender goes on when the other daemon is killed'
 stop sender
 eventually 20 none_of a qp session || fail 'a carrier outlives its queue pair'
 
+# One to a number that nobody has is counted for the network that sent it.
+lost() { ctl b -j peer | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["lost_datagrams"])'; }
+before=$(lost)
+one_more() { [ "$(lost)" -gt "$before" ]; }
+send_to_nobody() { "$datagrams" send "$(socket_of a)" "$a" "$b" 7654321 1 >"$tmp/send.log" && one_more; }
+eventually 10 send_to_nobody || fail 'a datagram to nobody is not counted'
+echo 'ok a datagram to nobody is counted'
+
 # A network of peers has at most three quarters of the carriers that a daemon accepts, so datagrams of others arrive.
 IFS=. read -r _ c2 c3 c4 <<<"$(address 3)"
 daemon c "127.$c2.$((c3 ^ 128)).$c4"

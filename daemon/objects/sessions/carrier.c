@@ -122,21 +122,21 @@ static uint32_t free_slots(void *user)
 	return c->sender ? 0 : SLOTS - (c->tail - c->head);
 }
 
-/* A peer may send anything. */
-static void hand_over_datagram(struct carrier *c, uint8_t *p, uint32_t len)
+/* A peer may send anything. False: no queue pair has the datagram. */
+static bool hand_over_datagram(struct carrier *c, uint8_t *p, uint32_t len)
 {
 	struct flight f;
 	struct msg_addr from, to;
 	struct llp_info info;
 
 	if (!wire_datagram_get(p, len, &f))
-		return;
+		return false;
 	llp_info(c->qp.assoc->conn, &info);
 	if (msg_addr_put(&from, &c->qp.assoc->remote) || msg_addr_put(&to, &info.local))
-		return;
+		return false;
 	f.from = &from;
 	f.to = &to;
-	(void)datagram_deliver(worker_of(c), &f);
+	return datagram_deliver(worker_of(c), &f);
 }
 
 static void complete_slot(void *user, const struct rdmap_done *done)
@@ -146,8 +146,9 @@ static void complete_slot(void *user, const struct rdmap_done *done)
 
 	if (c->sender)
 		c->sender->datagram->tx_dropped += done->status != RDMAP_SUCCESS;
-	else if (done->op == RDMAP_RECV && done->status == RDMAP_SUCCESS && !done->immediate)
-		hand_over_datagram(c, p, done->len);
+	else if (done->op == RDMAP_RECV && done->status == RDMAP_SUCCESS &&
+		 (done->immediate || !hand_over_datagram(c, p, done->len)))
+		network_lost_datagram(c->network);
 }
 
 static const struct rdmap_ops carrier_ops = {
