@@ -370,6 +370,9 @@ static const struct member m_ddp_qp_attr[] = {
 	M(ddp_qp_attr, held_msgs),    M(ddp_qp_attr, remote_access), M(ddp_qp_attr, qkey),
 	M(ddp_qp_attr, tx_dropped),   M(ddp_qp_attr, rx_dropped)};
 static const struct member m_ddp_sge[] = {M(ddp_sge, addr), M(ddp_sge, length), M(ddp_sge, lkey)};
+static const struct member m_ddp_raw_wr[] = {M(ddp_raw_wr, qn), M(ddp_raw_wr, rsvd)};
+static const struct member m_ddp_datagram_wr[] = {
+	M(ddp_datagram_wr, ah), M(ddp_datagram_wr, remote_qp), M(ddp_datagram_wr, remote_qkey)};
 static const struct member m_ddp_send_wr[] = {M(ddp_send_wr, wr_id),
 					      M(ddp_send_wr, next),
 					      M(ddp_send_wr, sg_list),
@@ -482,6 +485,8 @@ static const struct {
 	       S(ddp_qp_init),
 	       S(ddp_qp_attr),
 	       S(ddp_sge),
+	       S(ddp_raw_wr),
+	       S(ddp_datagram_wr),
 	       S(ddp_send_wr),
 	       S(ddp_recv_wr),
 	       S(msg_listen_key),

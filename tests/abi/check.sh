@@ -39,7 +39,7 @@ fi
 
 # Every struct of the headers is in a golden file, except the private views of a ring, the shape of a record,
 # and the part of records whose members are listed with each of them.
-sed -n 's/^struct \([a-z_]*\) {$/\1/p' "$header" "$easy" "$top_srcdir"/ipc/{agent,ring,wqe,msg,ctl,packet_ring}.h | grep -vx -e ring -e packet_ring -e msg_shape -e ctl_flow | sort >"$tmp/structs"
+sed -n 's/^struct \([a-z_]*\) {$/\1/p' "$header" "$easy" "$top_srcdir"/ipc/{agent,ring,wqe,msg,msg_hdr,msg_qp,ctl,packet_ring}.h | grep -vx -e ring -e packet_ring -e msg_shape -e ctl_flow | sort >"$tmp/structs"
 sed -n 's/^struct \([a-z_]*\):.*/\1/p' "$golden" "$golden_ctl" | sort >"$tmp/known"
 diff "$tmp/structs" "$tmp/known" || failed 'structs of the headers (<) and of the golden file (>) differ'
 

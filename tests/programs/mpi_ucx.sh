@@ -14,7 +14,9 @@ daemon c 198.51.100.3
 
 ranks=${MPI_RANKS:-2} rounds=${MPI_ROUNDS:-1}
 tls=rc_v,ud_v,self
+# shellcheck disable=SC2034 # used by name
 openmpi=(mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml ucx -x "UCX_TLS=$tls")
+# shellcheck disable=SC2034 # used by name
 mpich=(env "UCX_TLS=$tls" mpirun.mpich)
 
 # at NAME: the words before the ranks of a daemon in this namespace, in the array with.

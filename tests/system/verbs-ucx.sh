@@ -34,7 +34,8 @@ our_program() {
 	ended ucx_bytes
 }
 
-# Its server waits for the next client until a signal ends it.
+# Its server waits for the next client until a signal ends it. UCX tells it of the end of the client by rdma_cm and of messages by a
+# completion queue: on a busy machine it may hear of the end first, drop the last message and fail. Then the example runs again.
 example() {
 	port=$((port + 1))
 	as_user=(env "${ucx[@]}")
@@ -42,11 +43,12 @@ example() {
 	client ucp '^Client: iteration #10' "$tmp/ucp" -a "$a" -p $port "$@"
 	used_device "$tmp/ucp-client.log" || fail "ucp_client_server $*: UCX has not used the device"
 	twice() { [ "$(grep -c 'UCP TEST SUCCESS' "$tmp/ucp.log")" -eq 2 ]; } # the first and the last message
-	eventually 20 twice || fail "ucp_client_server $*: the server has not received"
+	twice_or_reset() { twice || grep -q '^server failed on iteration #10' "$tmp/ucp.log"; }
+	eventually 20 twice_or_reset || fail "ucp_client_server $*: the server has not received"
 	kill "$(pid_of ucp)"
 	wait "$(pid_of ucp)"
 	eventually 10 clean || fail "ucp_client_server $* leaves something in a daemon"
-	echo "ran: ucp_client_server $*"
+	twice && echo "ran: ucp_client_server $*"
 }
 
 ucx=(UCX_LOG_LEVEL=info 'UCX_TLS=\rc_verbs,self')
@@ -56,7 +58,8 @@ our_program
 if [ -e "$examples/ucp_client_server.c" ]; then
 	build "$examples/ucp_client_server.c" ucp
 	for api in tag stream am; do
-		example -c $api -s 1048576 -i 10
+		example -c $api -s 1048576 -i 10 || example -c $api -s 1048576 -i 10 || example -c $api -s 1048576 -i 10 ||
+			fail "ucp_client_server -c $api: the server misses the last message each time"
 	done
 else
 	echo "left out: ucp_client_server, which is not in $examples"
