@@ -141,7 +141,6 @@ static enum rdmap_status read_payload(const struct datagram *d, struct rdmap_wr 
 static enum rdmap_status read_request(struct datagram *d, struct rdmap_wr *wr, const struct ah *ah,
 				      struct flight *f, struct perr_at *ret_at)
 {
-
 	if (wr->status != RDMAP_SUCCESS)
 		return wr->status;
 	if (wr->op != RDMAP_SEND || wr->flags & ~FLAGS || wr->fetch || !ah ||
