@@ -16,14 +16,11 @@ ranks=${MPI_RANKS:-2} rounds=${MPI_ROUNDS:-1}
 ofi=(--allow-run-as-root --oversubscribe --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm')
 work=(/usr/bin/python3 "$top_srcdir/tests/programs/mpi_ranks.py" "${MPI_LARGEST:-1048576}")
 
-# at NAME: the words before the ranks of a daemon in this namespace, in the array with.
-at() { with=(env "DDPVERBS_LIBRARY=$library" timeout -k 5 "${limit:-100}" "$bin/verbs/ddpverbs" -s "$(socket_of "$1")"); }
-
 # ranks_of DAEMON...: as many of each.
 ranks_of() {
 	local name words=()
 	for name in "$@"; do
-		at "$name"
+		on "$name"
 		[ ${#words[@]} -eq 0 ] || words+=(:)
 		words+=(-np "$ranks" "${with[@]}" "${work[@]}")
 	done

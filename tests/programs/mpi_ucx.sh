@@ -19,16 +19,13 @@ openmpi=(mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml ucx -x "UC
 # shellcheck disable=SC2034 # used by name
 mpich=(env "UCX_TLS=$tls" mpirun.mpich)
 
-# at NAME: the words before the ranks of a daemon in this namespace, in the array with.
-at() { with=(env "DDPVERBS_LIBRARY=$library" timeout -k 5 "${limit:-100}" "$bin/verbs/ddpverbs" -s "$(socket_of "$1")"); }
-
 # ranks_of MPI DAEMON...: as many of each.
 ranks_of() {
 	local mpi=$1 name words=()
 	local -n start=$mpi
 	shift
 	for name in "$@"; do
-		at "$name"
+		on "$name"
 		[ ${#words[@]} -eq 0 ] || words+=(:)
 		words+=(-np "$ranks" "${with[@]}" "$tmp/ranks.$mpi" "${MPI_LARGEST:-1048576}")
 	done

@@ -42,10 +42,10 @@ hosts_end() {
 	stop b || fail "daemon b: exit status $?"
 }
 
-# on DAEMON: the words before a program there, in the array with.
+# on DAEMON: the words before a program there, in the array with. Other daemons than b are in the namespace of the test.
 on() {
 	local place=()
-	[ "$1" = a ] || place=("${at_b[@]}")
+	[ "$1" != b ] || place=("${at_b[@]}")
 	with=("${place[@]}" env "DDPVERBS_LIBRARY=$library" timeout -k 5 "${limit:-100}" "$bin/verbs/ddpverbs" -s "$(socket_of "$1")")
 }
 
