@@ -29,6 +29,7 @@ run verbs_states
 run verbs_datagrams
 run verbs_ud 0 0
 run verbs_ud 0 1
+run verbs_udp "$a" "$b"
 run verbs_words
 ! grep -q ddpverbs: "$tmp/verbs_words.log" || fail "verbs_words: $(grep ddpverbs: "$tmp/verbs_words.log")"
 run verbs_access "$a" "$b"

@@ -5,7 +5,7 @@
 # verbs-users-perftest.sh has perftest.
 # shellcheck source=verbs-list.sh
 . "${top_srcdir:-.}/tests/system/verbs-list.sh"
-needs setpriv ibv_devinfo ibv_rc_pingpong rping ucmatose rdma_server rdma_xserver cmtime qperf fio
+needs setpriv ibv_devinfo ibv_rc_pingpong rping ucmatose udaddy rdma_server rdma_xserver cmtime qperf fio
 
 two_users
 daemon a "$a"

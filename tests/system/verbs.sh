@@ -5,7 +5,7 @@
 # verbs-fio.sh have the others.
 # shellcheck source=verbs-list.sh
 . "${top_srcdir:-.}/tests/system/verbs-list.sh"
-needs ibv_devinfo ibv_rc_pingpong rping ucmatose rdma_server rdma_xserver cmtime
+needs ibv_devinfo ibv_rc_pingpong rping ucmatose udaddy rdma_server rdma_xserver cmtime
 
 daemon a "$a"
 daemon b "$b"

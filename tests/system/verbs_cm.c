@@ -259,46 +259,6 @@ static void wildcard(void)
 	VERB(rdma_destroy_id(l) == 0);
 }
 
-/* A listener of libddpclient at the first daemon. */
-static struct ddp_ctx *native_listener(__be16 *ret_port)
-{
-	const char *sockets = getenv("DDPVERBS_SOCKETS");
-	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
-	struct ddp_id_attr got = DDP_INIT(ddp_id_attr);
-	struct ddp_ctx *ctx;
-	struct ddp_id *id;
-
-	VERB(sockets && (attr.socket = strndup(sockets, strcspn(sockets, ":"))));
-	VERB(ddp_open(&attr, &ctx) == 0 && ddp_create_id(ctx, NULL, &id) == 0);
-	VERB(ddp_listen(id, NULL, 0, 4) == 0 && ddp_query_id(id, &got) == 0);
-	free((char *)attr.socket);
-	*ret_port = htons(got.port);
-	return ctx;
-}
-
-/* Accepts a request with the private data that came. Their number. */
-static size_t native_accept(struct ddp_ctx *ctx)
-{
-	const struct ddp_cq_attr cq_attr = {.struct_size = sizeof(cq_attr), .entries = 8};
-	struct ddp_qp_init init = {.struct_size = sizeof(init), .max_send_wr = 4, .max_recv_wr = 4};
-	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
-	struct ddp_cm_event *ev;
-	struct ddp_pd *pd;
-	struct ddp_qp *qp;
-
-	VERB(ddp_alloc_pd(ctx, &pd) == 0 && ddp_create_cq(ctx, &cq_attr, &init.send_cq) == 0);
-	init.recv_cq = init.send_cq;
-	VERB(ddp_get_cm_event(ctx, &ev, RIG_WAIT_MS) == 0 && ev->type == DDP_CM_CONNECT_REQUEST);
-	VERB(ev->private_len >= sizeof(hello) &&
-	     memcmp(ev->private_data, hello, sizeof(hello)) == 0);
-	VERB(ddp_create_qp(ev->id, pd, &init, &qp) == 0);
-	param.private_data = ev->private_data;
-	param.private_len = ev->private_len;
-	VERB(ddp_accept(ev->id, &param) == 0);
-	ddp_ack_cm_event(ev);
-	return param.private_len;
-}
-
 /* A peer that is not ddpverbs finds the private data, and takes no Send with immediate data, even
  * if it returns what it got. */
 static void native_peer(void)
@@ -376,7 +336,7 @@ static void refused(void)
 	struct rdma_cm_id *id;
 	struct rdma_cm_event *ev;
 
-	VERB(rdma_create_id(clients, &id, NULL, RDMA_PS_UDP) == -1 && errno == EOPNOTSUPP);
+	VERB(rdma_create_id(clients, &id, NULL, RDMA_PS_IPOIB) == -1 && errno == EOPNOTSUPP);
 	VERB(rdma_create_id(clients, &id, NULL, RDMA_PS_TCP) == 0);
 	VERB(rdma_bind_addr(id, (struct sockaddr *)&absent) == -1 && errno == EADDRNOTAVAIL);
 	VERB(rdma_connect(id, NULL) == -1 && errno == EINVAL);

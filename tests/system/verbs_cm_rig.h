@@ -6,6 +6,7 @@
 #ifndef TESTS_SYSTEM_VERBS_CM_RIG_H
 #define TESTS_SYSTEM_VERBS_CM_RIG_H
 
+#include <ddp/ddp.h>
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 
@@ -52,5 +53,10 @@ void exchange(struct end *c, struct end *s, struct ibv_qp *cq, struct ibv_qp *sq
 
 /* Ends the session of a client, whose event comes. */
 void disconnect(struct end *c);
+
+/* A listener of libddpclient at the first daemon. It accepts a request with the private data that
+ * came; their number. */
+struct ddp_ctx *native_listener(__be16 *ret_port);
+size_t native_accept(struct ddp_ctx *ctx);
 
 #endif

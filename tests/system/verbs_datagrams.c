@@ -227,7 +227,7 @@ static void multicast(void)
 	VERB(ibv_destroy_qp(qp) == 0);
 }
 
-/* Ids of rdma_cm are for connections. */
+/* Ids of connections have none; those of RDMA_PS_UDP do: verbs_udp.c. */
 static void of_id(void)
 {
 	struct ibv_qp_init_attr init = side_init(&b);
@@ -237,7 +237,6 @@ static void of_id(void)
 
 	memcpy(&own.sin_addr, b.gid.raw + 12, sizeof(own.sin_addr));
 	VERB(channel = rdma_create_event_channel());
-	VERB(rdma_create_id(channel, &id, NULL, RDMA_PS_UDP) == -1 && errno == EOPNOTSUPP);
 	VERB(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) == 0);
 	VERB(rdma_bind_addr(id, (struct sockaddr *)&own) == 0 && id->verbs);
 	init.qp_type = IBV_QPT_UD;
@@ -250,11 +249,16 @@ static void of_id(void)
 static void iwarp(void)
 {
 	struct ibv_qp_init_attr init = side_init(&b);
+	struct rdma_event_channel *channel;
 	struct ibv_ah_attr attr = to(&a);
+	struct rdma_cm_id *id;
 
 	init.qp_type = IBV_QPT_UD;
 	VERB(!ibv_create_qp(b.pd, &init) && errno == EOPNOTSUPP);
 	refuse(&attr, EOPNOTSUPP);
+	VERB(channel = rdma_create_event_channel());
+	VERB(rdma_create_id(channel, &id, NULL, RDMA_PS_UDP) == -1 && errno == EOPNOTSUPP);
+	rdma_destroy_event_channel(channel);
 	puts("an iWARP device has no datagrams");
 }
 

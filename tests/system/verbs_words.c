@@ -2,7 +2,7 @@
 /*
  * A program for libibverbs at two devices. Promise: what a device is asked for is what it gives or
  * refuses: rights of regions, windows and keys that stay, kinds of queue pairs, operations of
- * extended ones, domains. Nothing is printed about what libraries try by design.
+ * extended ones, domains. What libraries try by design prints no sentence.
  *
  *   verbs_words      exit status 0 if it held
  */

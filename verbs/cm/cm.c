@@ -6,6 +6,7 @@
 #include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/cm/cm_addr.h"
+#include "verbs/cm/cm_datagram.h"
 #include "verbs/cm/cm_event.h"
 #include "verbs/cm/cm_listen.h"
 #include "verbs/cm/cm_number.h"
@@ -25,16 +26,25 @@ static void on_lost_qp(struct session_end *e);
 
 /* ---- ids ---- */
 
+static int check_space(enum rdma_port_space ps)
+{
+	if (ps == RDMA_PS_UDP)
+		return cm_datagram_check();
+	if (ps == RDMA_PS_TCP || ps == RDMA_PS_IB)
+		return 0;
+	return error_probed("rdma_create_id",
+			    "only RDMA_PS_TCP, RDMA_PS_UDP and RDMA_PS_IB are supported",
+			    EOPNOTSUPP);
+}
+
 int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **ret, void *context,
 		   enum rdma_port_space ps)
 {
 	struct rdma_event_channel *own = NULL;
 	struct cm_id *id;
 
-	if (ps != RDMA_PS_TCP && ps != RDMA_PS_IB)
-		return cm_fail(error_probed("rdma_create_id",
-					    "only RDMA_PS_TCP and RDMA_PS_IB are supported",
-					    EOPNOTSUPP));
+	if (check_space(ps))
+		return -1;
 	if (!channel)
 		own = rdma_create_event_channel();
 	if (!channel && !own)
@@ -48,6 +58,8 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **ret, 
 	id->end.sink.event = on_session_event;
 	id->on_request = on_session_request;
 	id->end.lost_qp = on_lost_qp;
+	if (cm_datagram_is(id))
+		cm_datagram_begin(id);
 	id->sync = id->own_channel = own != NULL;
 	*ret = &id->ibv;
 	return 0;
@@ -207,6 +219,19 @@ static int connect_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 	return r;
 }
 
+/* 0 or a negative errno value. */
+static int connect_session(struct cm_id *id, const struct rdma_conn_param *conn)
+{
+	int r;
+
+	if (cm_number_take(id, conn))
+		return -errno;
+	pthread_mutex_lock(&id->host->event_lock);
+	r = connect_qp(id, conn);
+	pthread_mutex_unlock(&id->host->event_lock);
+	return r;
+}
+
 int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 {
 	struct cm_id *id = cm_of(ibv);
@@ -215,11 +240,7 @@ int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 	if (!id->host || id->passive)
 		return cm_fail(EINVAL);
 	cm_listen_release(id);
-	if (cm_number_take(id, conn))
-		return -1;
-	pthread_mutex_lock(&id->host->event_lock);
-	r = connect_qp(id, conn);
-	pthread_mutex_unlock(&id->host->event_lock);
+	r = cm_datagram_is(id) ? cm_datagram_connect(id, conn) : connect_session(id, conn);
 	if (r)
 		return cm_fail(error_of_call("rdma_connect", r));
 	return cm_sync(id);
@@ -279,6 +300,19 @@ static int accept_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 	return r;
 }
 
+/* 0 or a negative errno value. */
+static int accept_session(struct cm_id *id, const struct rdma_conn_param *conn)
+{
+	int r;
+
+	if (cm_number_take(id, conn))
+		return -errno;
+	pthread_mutex_lock(&id->host->event_lock);
+	r = accept_qp(id, conn);
+	pthread_mutex_unlock(&id->host->event_lock);
+	return r;
+}
+
 int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 {
 	struct cm_id *id = cm_of(ibv);
@@ -286,15 +320,11 @@ int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 
 	if (!id->passive || id->answered)
 		return cm_fail(EINVAL);
-	if (cm_number_take(id, conn))
-		return -1;
-	pthread_mutex_lock(&id->host->event_lock);
-	r = accept_qp(id, conn);
-	pthread_mutex_unlock(&id->host->event_lock);
+	r = cm_datagram_is(id) ? cm_datagram_accept(id, conn) : accept_session(id, conn);
 	if (r)
 		return cm_fail(error_of_call("rdma_accept", r));
 	id->answered = true;
-	return cm_sync(id);
+	return cm_datagram_is(id) ? 0 : cm_sync(id);
 }
 
 int rdma_reject(struct rdma_cm_id *ibv, const void *private_data, uint8_t len)
@@ -346,6 +376,14 @@ static int disconnect(struct cm_id *id)
 	return r;
 }
 
+/* Datagrams have no session that could end. */
+static int disconnect_datagrams(struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+
+	return id->qp && ibv_modify_qp(id->qp, &attr, IBV_QP_STATE) ? -1 : 0;
+}
+
 /* A session that has ended already is no fault. */
 int rdma_disconnect(struct rdma_cm_id *ibv)
 {
@@ -354,6 +392,8 @@ int rdma_disconnect(struct rdma_cm_id *ibv)
 
 	if (!id->host)
 		return cm_fail(EINVAL);
+	if (cm_datagram_is(id))
+		return disconnect_datagrams(ibv);
 	r = disconnect(id);
 	if (r && r != -ENOTCONN)
 		return cm_fail(error_of_call("rdma_disconnect", r));
@@ -390,7 +430,8 @@ static void push(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_ty
 static void on_session_request(struct cm_id *listener, struct host *host,
 			       struct ibv_context *context, const struct ddp_cm_event *ev)
 {
-	struct cm_id *id = cm_new(NULL, listener->ibv.context, listener->ibv.ps);
+	struct cm_id *id =
+		cm_datagram_asks(ev) ? NULL : cm_new(NULL, listener->ibv.context, listener->ibv.ps);
 	size_t len = ev->private_len;
 
 	if (!id) {

@@ -338,8 +338,15 @@ static int copy_addr(struct sockaddr **to, socklen_t *len, const struct sockaddr
 
 static void copy_hints(struct rdma_addrinfo *res, const struct rdma_addrinfo *hints)
 {
-	res->ai_qp_type = hints->ai_qp_type ? hints->ai_qp_type : IBV_QPT_RC;
-	res->ai_port_space = hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
+	const bool datagrams =
+		hints->ai_port_space == RDMA_PS_UDP || hints->ai_qp_type == IBV_QPT_UD;
+
+	res->ai_qp_type = hints->ai_qp_type ? hints->ai_qp_type
+			  : datagrams       ? IBV_QPT_UD
+					    : IBV_QPT_RC;
+	res->ai_port_space = hints->ai_port_space ? hints->ai_port_space
+			     : datagrams          ? RDMA_PS_UDP
+						  : RDMA_PS_TCP;
 	res->ai_flags = hints->ai_flags;
 }
 

@@ -26,7 +26,7 @@ struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdm
 	id->channel = id->ibv.channel = channel;
 	id->ibv.context = context;
 	id->ibv.ps = ps;
-	id->ibv.qp_type = IBV_QPT_RC;
+	id->ibv.qp_type = ps == RDMA_PS_UDP ? IBV_QPT_UD : IBV_QPT_RC;
 	return id;
 }
 

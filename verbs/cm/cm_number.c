@@ -7,7 +7,7 @@ static bool names_datagrams(const struct cm_id *id, const struct rdma_conn_param
 {
 	bool ret;
 
-	if (id->ibv.qp || id->unseen || !conn)
+	if (id->ibv.qp || !conn)
 		return false;
 	pthread_mutex_lock(&id->host->event_lock);
 	ret = datagram_has_number(id->host, conn->qp_num);
@@ -39,12 +39,12 @@ static void free_objects(struct ibv_pd *pd, struct ibv_cq *cq)
 }
 
 /* Its domain and queue are its own: the program can destroy its objects in any order. */
-int cm_number_take(struct cm_id *id, const struct rdma_conn_param *conn)
+int cm_number_make(struct cm_id *id)
 {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 
-	if (!names_datagrams(id, conn))
+	if (id->unseen)
 		return 0;
 	pd = ibv_alloc_pd(id->context);
 	cq = pd ? ibv_create_cq(id->context, 1, NULL, NULL, 0) : NULL;
@@ -53,6 +53,11 @@ int cm_number_take(struct cm_id *id, const struct rdma_conn_param *conn)
 		return 0;
 	free_objects(pd, cq);
 	return -1;
+}
+
+int cm_number_take(struct cm_id *id, const struct rdma_conn_param *conn)
+{
+	return names_datagrams(id, conn) ? cm_number_make(id) : 0;
 }
 
 void cm_number_drop(struct cm_id *id)

@@ -12,6 +12,9 @@
 /* Makes it if the parameters name such a queue pair. 0, or -1 with errno. */
 int cm_number_take(struct cm_id *id, const struct rdma_conn_param *conn);
 
+/* Makes it, unless the id has one. 0, or -1 with errno. */
+int cm_number_make(struct cm_id *id);
+
 /* Destroys it. The end of the id is gone. */
 void cm_number_drop(struct cm_id *id);
 

@@ -13,19 +13,25 @@
 
 enum {
 	CM_PRIVATE_MAX = 255, /* of a program: the length has 8 bits */
+	CM_PRIVATE_OWN = 8,   /* that this library may add to them */
 	CM_PRIVATE_TAIL = 12,
 };
 
 /* Requests and replies have different values, so that a peer that returns the bytes of the request
  * is not mistaken for ddpverbs. */
-enum cm_private { CM_PRIVATE_REQUEST = 1, CM_PRIVATE_REPLY = 2 };
+enum cm_private {
+	CM_PRIVATE_REQUEST = 1,
+	CM_PRIVATE_REPLY = 2,
+	CM_PRIVATE_DATAGRAM_REQUEST = 3, /* see cm_datagram.h */
+	CM_PRIVATE_DATAGRAM_REPLY = 4,
+};
 
 struct cm_private_data {
-	uint8_t bytes[CM_PRIVATE_MAX + CM_PRIVATE_TAIL];
+	uint8_t bytes[CM_PRIVATE_MAX + CM_PRIVATE_OWN + CM_PRIVATE_TAIL];
 	uint16_t len;
 };
 
-/* Copies len bytes of a program, at most CM_PRIVATE_MAX, and adds the tail. */
+/* Copies len bytes, at most CM_PRIVATE_MAX and CM_PRIVATE_OWN, and adds the tail. */
 void cm_private_make(struct cm_private_data *ret, enum cm_private what, const void *data,
 		     size_t len);
 

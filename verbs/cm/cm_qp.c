@@ -68,34 +68,79 @@ static struct session_end *free_end(struct cm_id *id)
 	return ret;
 }
 
+static struct ibv_qp *create_for_session(struct cm_id *id, struct ibv_pd *pd,
+					 struct ibv_qp_init_attr *attr)
+{
+	struct qp *qp = qp_create(free_end(id), pd, attr);
+
+	if (!qp)
+		return NULL;
+	pthread_mutex_lock(&id->host->event_lock);
+	qp->cm = true;
+	qp_set_state(qp, IBV_QPS_INIT);
+	pthread_mutex_unlock(&id->host->event_lock);
+	return &qp->ibv;
+}
+
+static int make_ready(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = RDMA_UDP_QKEY};
+	int r = ibv_modify_qp(qp, &attr,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+
+	attr.qp_state = IBV_QPS_RTR;
+	if (r == 0)
+		r = ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+	attr.qp_state = IBV_QPS_RTS;
+	return r ? r : ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+/* It sends and receives at once, as that of the kernel. */
+static struct ibv_qp *create_for_datagrams(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp *qp = ibv_create_qp(pd, attr);
+	int r = qp ? make_ready(qp) : 0;
+
+	if (r == 0)
+		return qp;
+	ibv_destroy_qp(qp);
+	errno = r;
+	return NULL;
+}
+
+static int check_id_type(const struct cm_id *id, const struct ibv_qp_init_attr *attr)
+{
+	const bool datagrams = attr->qp_type == IBV_QPT_UD;
+
+	if (datagrams == (id->ibv.qp_type == IBV_QPT_UD))
+		return 0;
+	return error_unsupported("rdma_create_qp",
+				 datagrams ? "the id is for connections: one of RDMA_PS_UDP has "
+					     "queue pairs for datagrams (UD)"
+					   : "the id is for datagrams (RDMA_PS_UDP): its queue "
+					     "pair has the type UD",
+				 EINVAL);
+}
+
 int rdma_create_qp(struct rdma_cm_id *ibv, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct cm_id *id = cm_of(ibv);
-	struct qp *qp = NULL;
+	struct ibv_qp *qp = NULL;
 
-	if (!id->host || ibv->qp || (pd && pd->context != ibv->verbs))
+	if (!id->host || ibv->qp || (pd && pd->context != ibv->verbs) || check_id_type(id, attr))
 		return cm_fail(EINVAL);
-	if (attr->qp_type == IBV_QPT_UD)
-		return cm_fail(
-			error_unsupported("rdma_create_qp",
-					  "ids are for connections: ibv_create_qp() makes a queue "
-					  "pair for datagrams (UD)",
-					  EINVAL));
 	if (!pd)
 		pd = ibv->pd;
 	if (pd && own_cqs(ibv, attr) == 0)
-		qp = qp_create(free_end(id), pd, attr);
+		qp = attr->qp_type == IBV_QPT_UD ? create_for_datagrams(pd, attr)
+						 : create_for_session(id, pd, attr);
 	if (!qp) {
 		int e = errno;
 
 		free_cqs(ibv);
 		return cm_fail(e);
 	}
-	pthread_mutex_lock(&id->host->event_lock);
-	qp->cm = true;
-	qp_set_state(qp, IBV_QPS_INIT);
-	pthread_mutex_unlock(&id->host->event_lock);
-	ibv->qp = &qp->ibv;
+	ibv->qp = qp;
 	ibv->pd = pd;
 	return 0;
 }
@@ -148,14 +193,19 @@ static uint8_t own_index(const struct cm_id *id)
 	return (uint8_t)(i < t->n ? i : 0);
 }
 
-static void fill_path(struct cm_id *id, struct ibv_qp_attr *attr)
+void cm_qp_fill_handle(const struct cm_id *id, struct ibv_ah_attr *ret)
 {
-	attr->ah_attr = (struct ibv_ah_attr){
+	*ret = (struct ibv_ah_attr){
 		.is_global = 1,
 		.port_num = 1,
 		.grh = {.hop_limit = HOP_LIMIT, .sgid_index = own_index(id)},
 	};
-	addr_gid(&id->dst, &attr->ah_attr.grh.dgid);
+	addr_gid(&id->dst, &ret->grh.dgid);
+}
+
+static void fill_path(struct cm_id *id, struct ibv_qp_attr *attr)
+{
+	cm_qp_fill_handle(id, &attr->ah_attr);
 	attr->path_mtu = IBV_MTU_4096;
 	attr->dest_qp_num = NO_NUMBER;
 	attr->rq_psn = 0;
@@ -189,6 +239,21 @@ static int init_iwarp(struct cm_id *id, struct ibv_qp_attr *attr, int *mask)
 	return 0;
 }
 
+static int init_datagrams(struct ibv_qp_attr *attr, int *mask)
+{
+	*mask = IBV_QP_STATE;
+	if (attr->qp_state == IBV_QPS_INIT) {
+		attr->pkey_index = 0;
+		attr->port_num = 1;
+		attr->qkey = RDMA_UDP_QKEY;
+		*mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+	} else if (attr->qp_state == IBV_QPS_RTS) {
+		attr->sq_psn = 0;
+		*mask |= IBV_QP_SQ_PSN;
+	}
+	return 0;
+}
+
 /* For queue pairs that the program moves through their states itself. */
 int rdma_init_qp_attr(struct rdma_cm_id *ibv, struct ibv_qp_attr *attr, int *mask)
 {
@@ -196,6 +261,8 @@ int rdma_init_qp_attr(struct rdma_cm_id *ibv, struct ibv_qp_attr *attr, int *mas
 
 	if (!id->host || attr->qp_state < IBV_QPS_INIT || attr->qp_state > IBV_QPS_RTS)
 		return cm_fail(EINVAL);
+	if (ibv->qp_type == IBV_QPT_UD)
+		return init_datagrams(attr, mask);
 	if (ibv->verbs->device->transport_type == IBV_TRANSPORT_IWARP)
 		return init_iwarp(id, attr, mask);
 	if (attr->qp_state == IBV_QPS_INIT) {

@@ -4,7 +4,7 @@
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/qp.h"
 
-/* Moves the queue pair to this end, which has none. The id of its own end is for nothing then. */
+/* Moves the queue pair to this end, which has none. The id of its own end is of no use then. */
 static int move_qp(struct session_end *e, struct qp *qp)
 {
 	struct session_end *from = qp->end;
