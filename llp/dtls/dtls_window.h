@@ -14,7 +14,7 @@ enum {
 	DTLS_WINDOW = (DTLS_WINDOW_WORDS - 1) * 64, /* a record may be overtaken by so many */
 };
 
-/* All zeros: nothing has arrived. */
+/* All zeros: no number has arrived. */
 struct dtls_window {
 	uint64_t end; /* the highest number, and 1 */
 	uint64_t word[DTLS_WINDOW_WORDS];

@@ -37,6 +37,12 @@ struct rig {
 EVP_PKEY *rig_key(void);
 X509 *rig_cert(EVP_PKEY *key, const char *name, long from, long to);
 
+/* Both ends before a handshake; suites as OpenSSL names them. */
+struct rig *rig_open(const char *suites);
+
+/* For SSL_set_verify(): every certificate is fine. */
+int rig_accept(int ok, X509_STORE_CTX *store);
+
 /* Both ends after a handshake with this suite, a name of OpenSSL. */
 struct rig *rig_new(const char *suite);
 void rig_free(struct rig *r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Our records and those of OpenSSL are the same on the wire, and nothing else is accepted. */
+/* Our records and those of OpenSSL are the same on the wire, and no others are accepted. */
 #include <criterion/criterion.h>
 
 #include <string.h>

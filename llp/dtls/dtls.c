@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "llp/dtls/dtls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "llp/dtls/dtls_core.h"
+
+#define SWEEP_US ((uint64_t)1000000)
+
+int dtls_open(const struct dtls_config *cfg, struct dtls_identity *id, uint64_t now_us,
+	      struct dtls **ret)
+{
+	struct dtls *d = calloc(1, sizeof(*d));
+	uint64_t key[2];
+	int r;
+
+	if (!d)
+		return -ENOMEM;
+	d->cfg = *cfg;
+	cfg->random(cfg->user, key, sizeof(key));
+	r = dtls_table_init(&d->table, cfg->max_links, key);
+	if (r == 0 && cfg->jobs > 0)
+		r = dtls_worker_new(cfg->jobs, &d->worker);
+	if (r < 0) {
+		free(d->table.bucket);
+		free(d);
+		return r;
+	}
+	d->identity = dtls_identity_use(id);
+	dtls_cookies_init(&d->cookies, cfg->random, cfg->user, now_us);
+	d->now_us = now_us;
+	d->sweep_us = now_us + SWEEP_US;
+	*ret = d;
+	return 0;
+}
+
+static void take_jobs(struct dtls *d)
+{
+	struct dtls_job *j;
+
+	while (d->worker && (j = dtls_worker_take(d->worker))) {
+		struct dtls_link *l = dtls_link_finish(j, d->now_us);
+
+		if (l)
+			dtls_pair_settle(d, l->owner);
+	}
+}
+
+void dtls_close(struct dtls *d)
+{
+	if (!d)
+		return;
+	if (d->worker)
+		dtls_worker_end(d->worker);
+	dtls_table_deinit(&d->table);
+	take_jobs(d); /* frees the links that were in the thread */
+	dtls_worker_free(d->worker);
+	dtls_identity_drop(d->identity);
+	free(d);
+}
+
+void dtls_set_identity(struct dtls *d, struct dtls_identity *id)
+{
+	struct dtls_identity *before = d->identity;
+
+	d->identity = dtls_identity_use(id);
+	dtls_identity_drop(before);
+}
+
+/* ---- links ---- */
+
+int dtls_connect(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us)
+{
+	struct dtls_pair *p = dtls_table_find(&d->table, flow);
+	int r;
+
+	d->now_us = now_us;
+	if (p && (p->now || p->next))
+		return 0;
+	if (!p && d->table.n >= d->cfg.max_links)
+		return -EAGAIN;
+	if (!p)
+		p = dtls_table_add(&d->table, flow);
+	if (!p)
+		return -ENOMEM;
+	r = dtls_pair_begin(d, p, NULL, NULL);
+	if (r < 0 && !p->down)
+		dtls_table_remove(&d->table, p);
+	return r;
+}
+
+void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow)
+{
+	struct dtls_pair *p = dtls_table_find(&d->table, flow);
+
+	if (!p)
+		return;
+	if (p->now)
+		dtls_reply_last(d, flow, p->now, false, DTLS_CLOSE_NOTIFY);
+	dtls_table_remove(&d->table, p);
+}
+
+bool dtls_is_up(const struct dtls *d, const struct dtls_flow *flow)
+{
+	const struct dtls_pair *p = dtls_table_find(&d->table, flow);
+
+	return p && p->now;
+}
+
+size_t dtls_seal(struct dtls *d, const struct dtls_flow *flow, const struct span *part, unsigned n,
+		 uint32_t segment, uint8_t *to)
+{
+	struct dtls_pair *p = dtls_table_find(&d->table, flow);
+
+	return p && p->now ? dtls_tx_seal_batch(&p->now->tx, part, n, segment, to) : 0;
+}
+
+/* ---- out ---- */
+
+static bool take_reply(struct dtls *d, struct dtls_flow *ret_flow, uint8_t *to, size_t *ret_len)
+{
+	const struct dtls_reply *r = &d->reply[d->first_reply];
+
+	if (d->nreplies == 0)
+		return false;
+	d->first_reply = (d->first_reply + 1) % DTLS_REPLIES;
+	d->nreplies--;
+	*ret_flow = r->flow;
+	*ret_len = r->len;
+	memcpy(to, r->p, r->len);
+	return r->len > 0;
+}
+
+static size_t take_flight(struct dtls *d, struct dtls_pair *p, uint8_t *to, size_t size)
+{
+	size_t n = p->next ? dtls_link_output(p->next, to, size) : 0;
+
+	if (n == 0 && p->now)
+		n = dtls_link_output(p->now, to, size);
+	/* Datagrams that arrived meanwhile may be read now. */
+	if (n > 0)
+		dtls_pair_run(d, p);
+	return n;
+}
+
+bool dtls_output(struct dtls *d, struct dtls_flow *ret_flow, uint8_t *to, size_t size,
+		 size_t *ret_len)
+{
+	if (take_reply(d, ret_flow, to, ret_len))
+		return true;
+	list_foreach_safe (it, &d->table.moving) {
+		struct dtls_pair *p = list_entry(it, struct dtls_pair, moving);
+
+		*ret_len = take_flight(d, p, to, size);
+		*ret_flow = p->flow;
+		if (*ret_len > 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- time ---- */
+
+int dtls_fd(const struct dtls *d)
+{
+	return d->worker ? dtls_worker_fd(d->worker) : -1;
+}
+
+uint64_t dtls_expiry(const struct dtls *d)
+{
+	uint64_t at = d->table.n > 0 ? d->sweep_us : UINT64_MAX;
+
+	list_foreach (it, &d->table.moving) {
+		uint64_t t = dtls_pair_expiry(d, list_entry(it, struct dtls_pair, moving));
+
+		at = t < at ? t : at;
+	}
+	return at;
+}
+
+static void sweep_all(struct dtls *d)
+{
+	if (d->now_us < d->sweep_us)
+		return;
+	d->sweep_us = d->now_us + SWEEP_US;
+	for (unsigned i = 0; i < d->table.nbuckets; i++)
+		list_foreach_safe (it, &d->table.bucket[i])
+			dtls_pair_sweep(d, list_entry(it, struct dtls_pair, chain));
+}
+
+void dtls_run(struct dtls *d, uint64_t now_us)
+{
+	d->now_us = now_us;
+	take_jobs(d);
+	list_foreach_safe (it, &d->table.moving)
+		dtls_pair_run(d, list_entry(it, struct dtls_pair, moving));
+	sweep_all(d);
+}
+
+/* ---- events ---- */
+
+static void fill_event(struct dtls_pair *p, struct dtls_event *ret)
+{
+	*ret = (struct dtls_event){.flow = p->flow, .up = p->up};
+	if (p->up) {
+		if (p->now)
+			ret->peer = p->now->peer;
+		p->up = false;
+		return;
+	}
+	memcpy(ret->reason, p->reason, sizeof(ret->reason));
+	p->down = false;
+}
+
+bool dtls_event(struct dtls *d, struct dtls_event *ret)
+{
+	struct dtls_pair *p;
+
+	if (list_empty(&d->table.events))
+		return false;
+	p = list_entry(d->table.events.next, struct dtls_pair, events);
+	fill_event(p, ret);
+	if (p->up || p->down)
+		return true;
+	list_del(&p->events);
+	if (!p->now && !p->next)
+		dtls_table_remove(&d->table, p);
+	return true;
+}
+
+void dtls_stats(const struct dtls *d, struct dtls_stats *ret)
+{
+	*ret = d->stats;
+	ret->links = d->table.n;
+	list_foreach (it, &d->table.moving) {
+		const struct dtls_link *l = list_entry(it, struct dtls_pair, moving)->next;
+
+		ret->handshakes += l && l->state == DTLS_LINK_HANDSHAKE;
+	}
+}

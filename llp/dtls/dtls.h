@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * SCTP packets in DTLS 1.2 (RFC 8261) as a library without sockets and clock: datagrams are pushed
+ * in and pulled out, the time is an argument, in microseconds of any monotonic clock. A link
+ * joins two ends: it has a connection, and for a while the one that takes over from
+ * it.
+ *
+ * Unknown peers cause no state before they have shown a cookie. A connection is taken over by a new
+ * handshake before its cipher is used up, and after cfg.takeover_us; packets do not wait for that.
+ *
+ * Use per turn: for each datagram dtls_input() until it is false; dtls_run() when dtls_expiry() has
+ * passed and when dtls_fd() is readable; dtls_event() until it is false; dtls_output() until it is
+ * false.
+ */
+#ifndef LLP_DTLS_H
+#define LLP_DTLS_H
+
+#include "llp/dtls/dtls_flow.h"
+#include "llp/dtls/dtls_identity.h"
+#include "llp/dtls/dtls_record.h"
+
+struct dtls;
+
+enum { DTLS_MAX_DATAGRAM = 1400 }; /* that dtls_output() writes */
+
+struct dtls_config {
+	void (*random)(void *user, void *ret, size_t len);
+	/* Whether we speak to this peer. False: with a sentence. */
+	bool (*accept)(void *user, const struct dtls_flow *flow, const struct dtls_peer *peer,
+		       bool we_began, char *ret_reason, size_t len);
+	void *user;
+	unsigned jobs; /* of a thread that makes handshakes; 0: the calls make them, for tests */
+	unsigned max_links, max_handshakes;
+	uint64_t resend_us;    /* first interval after which a flight is sent again */
+	uint64_t handshake_us; /* a handshake may take so long */
+	uint64_t takeover_us;  /* then a new connection takes over */
+	uint64_t linger_us;    /* the old one opens records so much longer: 2 RTO */
+	uint64_t idle_us;      /* a link ends after so long without an authentic record */
+};
+
+struct dtls_stats {
+	uint64_t links, handshakes; /* now */
+	uint64_t asked;             /* hellos that were answered with a cookie */
+	uint64_t begun, up, failed; /* handshakes after the cookie */
+	uint64_t refused; /* hellos beyond max_links or max_handshakes, or without memory */
+	uint64_t takeovers;
+	uint64_t replayed, forged, malformed; /* records and datagrams that were dropped */
+	uint64_t unsent;                      /* answers that had no room */
+};
+
+/* -errno: memory, a thread or a descriptor. Uses the identity. */
+int dtls_open(const struct dtls_config *cfg, struct dtls_identity *id, uint64_t now_us,
+	      struct dtls **ret);
+/* Waits for the handshake that the thread is at. NULL is fine. */
+void dtls_close(struct dtls *d);
+
+/* Later handshakes use this identity. */
+void dtls_set_identity(struct dtls *d, struct dtls_identity *id);
+
+/* Begins a link, if there is none. -EAGAIN: there are max_links or max_handshakes. -ENOMEM. */
+int dtls_connect(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us);
+
+/* Ends a link, with an alert to the peer. No event follows. */
+void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow);
+
+/* True if packets can be sealed. */
+bool dtls_is_up(const struct dtls *d, const struct dtls_flow *flow);
+
+/* Reads the datagram *at, which may have several records. True: *ret is the next packet, inside of
+ * the datagram; call again. False: that was all. */
+bool dtls_input(struct dtls *d, const struct dtls_flow *flow, struct span *at, uint64_t now_us,
+		struct span *ret);
+
+/* Seals packets of `segment` bytes each, at most DTLS_MAX_PLAIN, as dtls_tx_seal_batch() does.
+ * Returns the length; 0: the link is not up. */
+size_t dtls_seal(struct dtls *d, const struct dtls_flow *flow, const struct span *part, unsigned n,
+		 uint32_t segment, uint8_t *to);
+
+/* Writes the next datagram of a handshake and its length; size is at least DTLS_MAX_DATAGRAM. */
+bool dtls_output(struct dtls *d, struct dtls_flow *ret_flow, uint8_t *to, size_t size,
+		 size_t *ret_len);
+
+/* Readable if the thread has done something: dtls_run() is to be called. -1: there is none. */
+int dtls_fd(const struct dtls *d);
+
+/* When dtls_run() is to be called; UINT64_MAX: never. */
+uint64_t dtls_expiry(const struct dtls *d);
+/* Runs deadlines, and takes results of the thread. */
+void dtls_run(struct dtls *d, uint64_t now_us);
+
+struct dtls_event {
+	struct dtls_flow flow;
+	bool up;                  /* else it is down */
+	struct dtls_peer peer;    /* of a link that is up */
+	char reason[DTLS_REASON]; /* of one that is down */
+};
+
+/* The next event. False: there is none. */
+bool dtls_event(struct dtls *d, struct dtls_event *ret);
+
+/* Since dtls_open(). */
+void dtls_stats(const struct dtls *d, struct dtls_stats *ret);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The state behind dtls.h, for the files that move links on. Private to dtls*.c. */
+#ifndef LLP_DTLS_CORE_H
+#define LLP_DTLS_CORE_H
+
+#include "llp/dtls/dtls_table.h"
+
+enum { DTLS_REPLIES = 64, DTLS_REPLY = 192 };
+
+/* A datagram that no link keeps: the demand for a cookie, an alert, the flight of a refused link.
+ */
+struct dtls_reply {
+	struct dtls_flow flow;
+	uint16_t len;
+	uint8_t p[DTLS_REPLY];
+};
+
+struct dtls {
+	struct dtls_config cfg;
+	struct dtls_identity *identity;
+	struct dtls_worker *worker; /* NULL: none */
+	struct dtls_table table;
+	struct dtls_cookies cookies;
+	uint64_t now_us;   /* of the last call that has a time */
+	uint64_t sweep_us; /* when all links are looked at next */
+	unsigned first_reply, nreplies;
+	struct dtls_reply reply[DTLS_REPLIES];
+	struct dtls_stats stats;
+};
+
+/* ---- dtls_reply.c ---- */
+
+/* Room for a datagram to this flow, or NULL: it is counted. The caller sets its length. */
+struct dtls_reply *dtls_reply_new(struct dtls *d, const struct dtls_flow *flow);
+
+/* Queues the last datagrams of a connection that ends, and an alert (RFC 5246 7.2), if it has keys.
+ */
+void dtls_reply_last(struct dtls *d, const struct dtls_flow *flow, struct dtls_link *l, bool fatal,
+		     uint8_t alert);
+
+enum { DTLS_CLOSE_NOTIFY = 0, DTLS_ACCESS_DENIED = 49 };
+
+/* ---- dtls_pair.c ---- */
+
+/* Begins a connection of this pair: hello as in dtls_link_new(). -EAGAIN, -ENOMEM. */
+int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello *hello,
+		    const struct span *datagram);
+
+/* After anything that may have changed the state of p->next. */
+void dtls_pair_settle(struct dtls *d, struct dtls_pair *p);
+
+/* p->next takes over from p->now. */
+void dtls_pair_promote(struct dtls *d, struct dtls_pair *p);
+
+/* One of its connections does not work any more: another one takes its place, or the link is down.
+ */
+void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason);
+
+/* Deadlines of a pair that moves. */
+uint64_t dtls_pair_expiry(const struct dtls *d, const struct dtls_pair *p);
+void dtls_pair_run(struct dtls *d, struct dtls_pair *p);
+
+/* Begins a takeover, or ends a link that is idle. Once a second for each. */
+void dtls_pair_sweep(struct dtls *d, struct dtls_pair *p);
+
+#endif

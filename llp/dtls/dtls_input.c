@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Datagrams that arrive: hellos, handshakes, records. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "llp/dtls/dtls_core.h"
+
+/* ---- hellos ---- */
+
+static void ask_for_cookie(struct dtls *d, const struct dtls_flow *flow, const struct dtls_hello *h)
+{
+	struct dtls_reply *r = dtls_reply_new(d, flow);
+
+	if (!r)
+		return;
+	dtls_cookies_ask(&d->cookies, flow, h, d->now_us, r->p);
+	r->len = DTLS_VERIFY_REQUEST;
+	d->stats.asked++;
+}
+
+/* Both ends may begin at once: the larger random of a client wins, at both of them. */
+static bool hello_is_needed(const struct dtls_pair *p, const struct dtls_hello *h)
+{
+	const struct dtls_link *l = p->next;
+
+	if (p->now && p->now->server && memcmp(p->now->random, h->random, DTLS_RANDOM) == 0)
+		return false; /* it is late */
+	if (!l || !l->has_random || l->state != DTLS_LINK_HANDSHAKE)
+		return true;
+	if (l->server)
+		return memcmp(l->random, h->random, DTLS_RANDOM) != 0;
+	return memcmp(l->random, h->random, DTLS_RANDOM) < 0;
+}
+
+static struct dtls_pair *find_or_add(struct dtls *d, const struct dtls_flow *flow)
+{
+	struct dtls_pair *p = dtls_table_find(&d->table, flow);
+
+	if (p || d->table.n >= d->cfg.max_links)
+		return p;
+	return dtls_table_add(&d->table, flow);
+}
+
+/* The sender of this hello receives at its address. */
+static void got_hello(struct dtls *d, const struct dtls_flow *flow, const struct dtls_hello *h,
+		      const struct span *datagram)
+{
+	struct dtls_pair *p = find_or_add(d, flow);
+
+	if (!p) {
+		d->stats.refused++;
+		return;
+	}
+	if (!hello_is_needed(p, h) || dtls_pair_begin(d, p, h, datagram) == 0)
+		return;
+	d->stats.refused++;
+	if (!p->now && !p->next && !p->down)
+		dtls_table_remove(&d->table, p);
+}
+
+/* ---- records ---- */
+
+/* True: it is a datagram of a handshake that goes on, and OpenSSL reads all of it. */
+static bool got_handshake(struct dtls *d, struct dtls_pair *p, const struct span *datagram)
+{
+	if (!p || !p->next || p->next->state != DTLS_LINK_HANDSHAKE)
+		return false;
+	dtls_link_input(p->next, datagram->p, datagram->len, d->now_us);
+	dtls_pair_settle(d, p);
+	return true;
+}
+
+/* False: nobody here reads this record. Others of the datagram may be sealed: a peer that lacks the
+ * last flight sends all of its own again. */
+static bool got_clear(struct dtls *d, const struct dtls_flow *flow, const struct span *datagram)
+{
+	struct dtls_hello h;
+
+	if (!dtls_hello_get(datagram->p, datagram->len, &h))
+		return got_handshake(d, dtls_table_find(&d->table, flow), datagram);
+	if (dtls_cookies_accept(&d->cookies, flow, &h, d->now_us))
+		got_hello(d, flow, &h, datagram);
+	else
+		ask_for_cookie(d, flow, &h);
+	return true;
+}
+
+/* Which connection of a pair opens the record; NULL: none. */
+static struct dtls_link *open_record(struct dtls *d, struct dtls_pair *p, const struct dtls_head *h,
+				     uint8_t *record, struct span *ret)
+{
+	struct dtls_link *const link[] = {p->next, p->now, p->old};
+	bool replayed = false;
+
+	for (unsigned i = 0; i < 3; i++) {
+		enum dtls_opened r;
+
+		if (!link[i] || link[i]->state != DTLS_LINK_UP)
+			continue;
+		r = dtls_rx_open(&link[i]->rx, h, record, &ret->p, &ret->len);
+		if (r == DTLS_OPENED)
+			return link[i];
+		replayed |= r == DTLS_REPLAYED;
+	}
+	if (replayed)
+		d->stats.replayed++;
+	else
+		d->stats.forged++;
+	return NULL;
+}
+
+static void got_alert(struct dtls *d, struct dtls_pair *p, struct dtls_link *l,
+		      const struct span *alert)
+{
+	char reason[DTLS_REASON];
+
+	if (alert->len != 2 || (alert->p[0] != 2 && alert->p[1] != DTLS_CLOSE_NOTIFY))
+		return;
+	if (alert->p[1] == DTLS_CLOSE_NOTIFY)
+		snprintf(reason, sizeof(reason), "the peer closed the connection");
+	else
+		snprintf(reason, sizeof(reason), "the peer refused the connection: alert %u%s",
+			 alert->p[1], alert->p[1] == DTLS_ACCESS_DENIED ? ", access denied" : "");
+	dtls_pair_lose(d, p, l, reason);
+}
+
+/* The record was authentic. True: it is a packet. */
+static bool got_record(struct dtls *d, struct dtls_pair *p, struct dtls_link *l,
+		       enum dtls_type type, const struct span *payload)
+{
+	p->heard_us = d->now_us;
+	dtls_link_proven(l, type == DTLS_HANDSHAKE);
+	if (l == p->old)
+		p->old_until_us = d->now_us + d->cfg.linger_us;
+	if (type == DTLS_ALERT) {
+		got_alert(d, p, l, payload);
+		return false;
+	}
+	if (l == p->next && type == DTLS_DATA)
+		dtls_pair_promote(d, p);
+	dtls_pair_settle(d, p);
+	return type == DTLS_DATA && payload->len > 0;
+}
+
+static bool got_sealed(struct dtls *d, const struct dtls_flow *flow, const struct dtls_head *h,
+		       uint8_t *record, struct span *ret)
+{
+	struct dtls_pair *p = dtls_table_find(&d->table, flow);
+	struct dtls_link *l;
+
+	if (!p)
+		return false;
+	l = open_record(d, p, h, record, ret);
+	return l && got_record(d, p, l, h->type, ret);
+}
+
+/* True: the record, and the rest of the datagram, are of a handshake, and were read. */
+static bool is_handshake(struct dtls *d, const struct dtls_flow *flow, const struct dtls_head *h,
+			 const struct span *at)
+{
+	if (h->epoch == 0)
+		return got_clear(d, flow, at);
+	return h->type == DTLS_HANDSHAKE && got_handshake(d, dtls_table_find(&d->table, flow), at);
+}
+
+bool dtls_input(struct dtls *d, const struct dtls_flow *flow, struct span *at, uint64_t now_us,
+		struct span *ret)
+{
+	struct dtls_head h;
+
+	d->now_us = now_us;
+	while (at->len > 0) {
+		uint8_t *record = at->p;
+
+		if (!dtls_head_get(at->p, at->len, &h)) {
+			d->stats.malformed++;
+			at->len = 0;
+			return false;
+		}
+		if (is_handshake(d, flow, &h, at)) {
+			at->len = 0;
+			return false;
+		}
+		at->p += DTLS_HEAD + h.len;
+		at->len -= DTLS_HEAD + h.len;
+		if (h.epoch > 0 && got_sealed(d, flow, &h, record, ret))
+			return true;
+	}
+	return false;
+}

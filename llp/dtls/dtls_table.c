@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "llp/dtls/dtls_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/siphash.h"
+
+int dtls_table_init(struct dtls_table *t, unsigned max, const uint64_t key[2])
+{
+	*t = (struct dtls_table){.key = {key[0], key[1]}, .nbuckets = max + 1};
+	t->bucket = calloc(t->nbuckets, sizeof(*t->bucket));
+	if (!t->bucket)
+		return -ENOMEM;
+	for (unsigned i = 0; i < t->nbuckets; i++)
+		list_init(&t->bucket[i]);
+	list_init(&t->moving);
+	list_init(&t->events);
+	return 0;
+}
+
+void dtls_table_deinit(struct dtls_table *t)
+{
+	for (unsigned i = 0; i < t->nbuckets; i++)
+		list_foreach_safe (it, &t->bucket[i])
+			dtls_table_remove(t, list_entry(it, struct dtls_pair, chain));
+	free(t->bucket);
+}
+
+static struct list *flow_bucket(const struct dtls_table *t, const struct dtls_flow *flow)
+{
+	return &t->bucket[siphash64(t->key, flow, sizeof(*flow)) % t->nbuckets];
+}
+
+struct dtls_pair *dtls_table_find(const struct dtls_table *t, const struct dtls_flow *flow)
+{
+	struct list *b = flow_bucket(t, flow);
+
+	list_foreach (it, b) {
+		struct dtls_pair *p = list_entry(it, struct dtls_pair, chain);
+
+		if (memcmp(&p->flow, flow, sizeof(*flow)) == 0)
+			return p;
+	}
+	return NULL;
+}
+
+struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow)
+{
+	struct dtls_pair *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->flow = *flow;
+	list_init(&p->moving);
+	list_init(&p->events);
+	list_add_tail(flow_bucket(t, flow), &p->chain);
+	t->n++;
+	return p;
+}
+
+void dtls_pair_drop(struct dtls_link **l)
+{
+	dtls_link_free(*l);
+	*l = NULL;
+}
+
+void dtls_table_remove(struct dtls_table *t, struct dtls_pair *p)
+{
+	list_del(&p->chain);
+	list_del(&p->moving);
+	list_del(&p->events);
+	dtls_pair_drop(&p->now);
+	dtls_pair_drop(&p->next);
+	dtls_pair_drop(&p->old);
+	t->n--;
+	free(p);
+}

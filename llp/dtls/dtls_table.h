@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The links by their flows, with the connections that each has. Private to dtls*.c. */
+#ifndef LLP_DTLS_TABLE_H
+#define LLP_DTLS_TABLE_H
+
+#include "llp/dtls/dtls.h"
+#include "llp/dtls/dtls_link.h"
+#include "util/list.h"
+
+struct dtls_pair {
+	struct list chain;  /* of the hash */
+	struct list moving; /* in dtls_table.moving: something of it waits for time or output */
+	struct list events; /* in dtls_table.events */
+	struct dtls_flow flow;
+	struct dtls_link *now;  /* seals; NULL: not up yet */
+	struct dtls_link *next; /* handshakes, or is up and takes over with its first record */
+	struct dtls_link *old;  /* opens records that are still on their way */
+	uint64_t old_until_us, retry_us;
+	uint64_t heard_us; /* last authentic record */
+	bool up, down;     /* events that were not fetched yet */
+	char reason[DTLS_REASON];
+};
+
+struct dtls_table {
+	uint64_t key[2];
+	unsigned nbuckets, n;
+	struct list *bucket;
+	struct list moving, events;
+};
+
+/* -ENOMEM. */
+int dtls_table_init(struct dtls_table *t, unsigned max, const uint64_t key[2]);
+void dtls_table_deinit(struct dtls_table *t);
+
+/* NULL: there is none. */
+struct dtls_pair *dtls_table_find(const struct dtls_table *t, const struct dtls_flow *flow);
+/* NULL: no memory. */
+struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow);
+/* Frees it with its connections. */
+void dtls_table_remove(struct dtls_table *t, struct dtls_pair *p);
+
+/* Frees a connection and forgets it. */
+void dtls_pair_drop(struct dtls_link **l);
+
+#endif
