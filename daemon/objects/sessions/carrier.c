@@ -126,16 +126,11 @@ static uint32_t free_slots(void *user)
 static bool hand_over_datagram(struct carrier *c, uint8_t *p, uint32_t len)
 {
 	struct flight f;
-	struct msg_addr from, to;
-	struct llp_info info;
 
 	if (!wire_datagram_get(p, len, &f))
 		return false;
-	llp_info(c->qp.assoc->conn, &info);
-	if (msg_addr_put(&from, &c->qp.assoc->remote) || msg_addr_put(&to, &info.local))
-		return false;
-	f.from = &from;
-	f.to = &to;
+	f.from = &c->remote;
+	f.to = &c->local;
 	return datagram_deliver(worker_of(c), &f);
 }
 
@@ -401,6 +396,16 @@ static bool charge_network(struct carrier *c, const struct association *assoc)
 	return c->paid;
 }
 
+/* Those of the association, for all datagrams that come. */
+static bool take_addrs(struct carrier *c, const struct association *assoc)
+{
+	struct llp_info info;
+
+	llp_info(assoc->conn, &info);
+	return msg_addr_put(&c->remote, &assoc->remote) == 0 &&
+	       msg_addr_put(&c->local, &info.local) == 0;
+}
+
 static bool accept_carrier(struct association *assoc, const struct assoc_event *ev,
 			   const char **reason)
 {
@@ -422,7 +427,8 @@ static bool accept_carrier(struct association *assoc, const struct assoc_event *
 		carrier_free(c);
 		return false;
 	}
-	if (assoc_accept(association_ddp(assoc), ev->sid, c->qp.ep, &(struct assoc_params){0})) {
+	if (!take_addrs(c, assoc) ||
+	    assoc_accept(association_ddp(assoc), ev->sid, c->qp.ep, &(struct assoc_params){0})) {
 		carrier_free(c);
 		return false;
 	}
