@@ -8,11 +8,15 @@
  *   neighbor ping SOCKET ADDRESS PORT SECONDS     Reads of 8 bytes, one at a time: prints the
  * median and the 99th percentile in microseconds neighbor bells SOCKET rings for queue pairs
  * without work neighbor KIND SOCKET ADDRESS PORT             again and again: connect, query,
- * attach, qps, cqs neighbor burn SOCKET                          computes
+ * attach, qps, cqs neighbor burn SOCKET                          computes neighbor sink SOCKET
+ * has a queue pair for datagrams without receives: prints "number N" neighbor flood SOCKET ADDRESS
+ * NUMBER              datagrams, as many as it can; NUMBER 0: to itself
  *
  * bulk has CLIENTS programs with so many sessions each. Those without SECONDS print "ready" and go
  * on until they are ended.
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -236,6 +240,62 @@ static void ping(const char *socket, char **arg)
 	printf("ping %u %.1f %.1f\n", n, (double)us[n / 2], (double)us[n - 1 - n / 100]);
 }
 
+/* ---- datagrams ---- */
+
+enum { QKEY = 5, FLIGHT = 64 };
+
+static struct ddp_qp *datagrams(const struct program *p)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct ddp_qp *qp;
+
+	init.qp_type = DDP_QP_DATAGRAM;
+	init.send_cq = init.recv_cq = p->cq;
+	init.max_send_wr = init.max_recv_wr = FLIGHT;
+	init.qkey = QKEY;
+	MUST(ddp_create_qp(NULL, p->pd, &init, &qp));
+	return qp;
+}
+
+static void sink(const char *socket)
+{
+	struct program p;
+
+	attach_program(&p, socket, FLIGHT);
+	printf("number %u\n", ddp_qp_num(datagrams(&p)));
+	ready();
+	for (;;)
+		pause();
+}
+
+static void flood(const char *socket, char **arg)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET};
+	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .send_flags = DDP_SEND_SIGNALED};
+	uint32_t number = (uint32_t)strtoul(arg[1], NULL, 10);
+	struct ddp_wc wc[FLIGHT];
+	struct ddp_sge here;
+	struct ddp_qp *qp;
+	struct program p;
+	unsigned room = FLIGHT;
+
+	HOLDS(inet_pton(AF_INET, arg[0], &to.sin_addr) == 1);
+	attach_program(&p, socket, FLIGHT);
+	qp = datagrams(&p);
+	here = (struct ddp_sge){p.mr->iova, DDP_DATAGRAM_MAX, p.mr->lkey};
+	wr.sg_list = &here;
+	wr.num_sge = 1;
+	wr.ud.remote_qp = number ? number : ddp_qp_num(qp);
+	wr.ud.remote_qkey = QKEY;
+	MUST(ddp_create_ah(p.pd, (struct sockaddr *)&to, NULL, &wr.ud.ah));
+	ready();
+	for (;;) {
+		for (; room > 0; room--)
+			MUST(ddp_post_send(qp, &wr, NULL));
+		room += completions(&p, wc, FLIGHT);
+	}
+}
+
 /* ---- work that is no traffic ---- */
 
 static void bells(const char *socket)
@@ -341,6 +401,10 @@ int main(int argc, char **argv)
 		ping(argv[2], argv + 3);
 	else if (strcmp(kind, "bells") == 0)
 		bells(argv[2]);
+	else if (strcmp(kind, "sink") == 0)
+		sink(argv[2]);
+	else if (strcmp(kind, "flood") == 0 && argc == 5)
+		flood(argv[2], argv + 3);
 	else if (strcmp(kind, "burn") == 0)
 		burn();
 	else if (argc == 5)

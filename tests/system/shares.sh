@@ -4,7 +4,8 @@
 # user, and about as much as the other user: inside one daemon, in one association, and in associations of their own.
 # A share is counted in bytes, so other work on this machine changes it only where it keeps the program from posting: it posts
 # 2,048 Writes ahead. Beside programs of another user that have the daemon do other work, a share is counted in bytes for each
-# second that the daemon runs, of those without that work.
+# second that the daemon runs, of those without that work. So it is beside floods of datagrams inside one daemon, to numbers of
+# queue pairs and to a free one. To another daemon they have a share of the bytes, and that daemon counts those that it drops.
 #   SHARES_FLOOR    the least share of the first user in percent of the bytes of both, or of the daemon's time [25; 50 is even]
 #   SHARES_SECONDS  how long to count [1]
 # shellcheck source=lib.sh
@@ -116,8 +117,32 @@ is_ready mine 1
 stay=1
 beside bells
 for kind in connect query attach qps cqs; do beside $kind "$a" 7000; done
+
+# counted OBJECT COUNTER: the sum of daemon b is above 0.
+counted() {
+	ctl b -j "$1" | python3 -c "import json, sys; sys.exit(sum(o['$2'] or 0 for o in json.load(sys.stdin)) == 0)"
+}
+free=16777215 # all programs have lower numbers
+beside flood "$a" 0
+beside flood "$a" $free
 stay=0
 end mine
+neighbor $server sink sink "$(socket_of b)"
+is_ready sink 1
+neighbor $mine mine bulk "$(socket_of a)" "$b" 7000 1 1 65536 2048
+is_ready mine 1
+stay=1
+run_eight flood "$b" "$(sed -n 's/^number //p' "$tmp/sink.log")"
+share datagrams
+end others{1..8}
+eventually 10 counted qp rx_dropped || fail 'datagrams without a receive are not counted'
+run_eight flood "$b" $free
+share "datagrams to a free number"
+end others{1..8}
+eventually 10 counted peer lost_datagrams || fail 'datagrams to a free number are not counted'
+stay=0
+end mine
+kill "$(pid_of sink)"
 
 others=()
 for port in "${ports[@]:1}"; do
