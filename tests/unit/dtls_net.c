@@ -24,25 +24,32 @@
 
 /* ---- identities ---- */
 
-static const char *folder(void)
-{
-	static char path[] = "/tmp/ddp-dtls-XXXXXX";
-	static bool made;
+static char folder[32], path[4][128];
 
-	if (!made)
-		must(mkdtemp(path));
-	made = true;
-	return path;
+static void make_folder(void)
+{
+	if (*folder)
+		return;
+	strcpy(folder, "/tmp/ddp-dtls-XXXXXX");
+	must(mkdtemp(folder));
+}
+
+void net_remove_files(void)
+{
+	for (unsigned i = 0; i < 4; i++)
+		unlink(path[i]);
+	rmdir(folder);
+	*folder = 0;
 }
 
 const char *net_file(const char *name, const char *text, unsigned mode)
 {
-	static char path[4][128];
 	static unsigned next;
 	char *p = path[next++ % 4];
 	FILE *f;
 
-	snprintf(p, sizeof(path[0]), "%s/%s", folder(), name);
+	make_folder();
+	snprintf(p, sizeof(path[0]), "%s/%s", folder, name);
 	unlink(p);
 	f = fopen(p, "w");
 	must(f && fputs(text, f) >= 0 && fclose(f) == 0 && chmod(p, mode) == 0);
@@ -90,6 +97,7 @@ struct dtls_identity *net_identity(long valid_from, long valid_to)
 	if (dtls_identity_load(&f, reason, sizeof(reason), &id) < 0)
 		fprintf(stderr, "%s\n", reason);
 	must(!*reason);
+	net_remove_files();
 	return id;
 }
 
@@ -100,6 +108,7 @@ struct dtls_identity *net_psk(const char *name, const char *hex)
 	char reason[DTLS_REASON];
 
 	must(dtls_identity_load(&f, reason, sizeof(reason), &id) == 0);
+	net_remove_files();
 	return id;
 }
 

@@ -46,6 +46,8 @@ struct net {
 /* An identity of ours with a fresh certificate, in files of a folder for the test. */
 struct dtls_identity *net_identity(long valid_from, long valid_to);
 struct dtls_identity *net_psk(const char *name, const char *hex);
+/* Removes the files and their folder. */
+void net_remove_files(void);
 /* Writes a file of this mode into that folder, and returns its path. */
 const char *net_file(const char *name, const char *text, unsigned mode);
 /* The same with a key and its certificate. kind: "P-256" or "ED25519". */

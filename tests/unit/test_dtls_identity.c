@@ -10,6 +10,8 @@
 
 #include "tests/unit/dtls_net.h"
 
+TestSuite(dtls_identity, .fini = net_remove_files);
+
 static char reason[DTLS_REASON];
 
 /* Loads files that are to be refused. */
@@ -75,6 +77,7 @@ Test(dtls_identity, key_that_dtls_cannot_use_is_refused)
 	other.key = key;
 	cr_assert_eq(refused(&other), -EINVAL);
 	says(key, "is not the key of the certificate");
+	unlink(key);
 }
 
 Test(dtls_identity, certificate_of_ours_that_is_expired_is_refused)

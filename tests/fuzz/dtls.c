@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Datagrams that reach the port of DTLS: no bytes make a link or a packet that nobody has sealed,
+ * and answers to unknown peers are short. The first byte chooses: hellos, records, or a handshake
+ * of two rooms whose datagrams the input changes.
+ */
+#include "llp/dtls/dtls.h"
+#include "llp/dtls/dtls_cookie.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/dtls_net.h"
+
+enum { SPACE = 4096, STEPS = 40 };
+
+static struct dtls_identity *identity(void)
+{
+	static struct dtls_identity *id;
+	static struct ssl_ctx_st *ctx; /* LeakSanitizer does not look for it in undumped memory */
+
+	if (!id) {
+		id = net_identity(-60, 1000000000);
+		ctx = id->ctx;
+	}
+	must(ctx == id->ctx);
+	return dtls_identity_use(id);
+}
+
+/* ---- hellos ---- */
+
+static void check_hello(const uint8_t *p, size_t n)
+{
+	const struct dtls_flow flow = {.port = 1};
+	struct dtls_cookies c;
+	struct dtls_hello h;
+
+	if (!dtls_hello_get(p, n, &h))
+		return;
+	must(n >= 67);
+	must(!h.cookie == (h.cookie_len == 0));
+	if (h.cookie)
+		must(h.cookie >= p && h.cookie_len <= n && h.cookie <= p + n - h.cookie_len);
+	dtls_cookies_init(&c, net_random, NULL, 0);
+	must(!dtls_cookies_accept(&c, &flow, &h, 0));
+}
+
+static void hellos(const uint8_t *bytes, size_t size)
+{
+	static uint8_t p[SPACE], out[DTLS_MAX_DATAGRAM];
+	struct net *n = net_new(identity(), identity(), false);
+	struct dtls *d = n->end[0].dtls;
+	size_t len = size < SPACE ? size : SPACE, answer, answers = 0;
+	struct span at = {p, len}, packet;
+	struct dtls_flow to;
+	struct dtls_stats s;
+
+	check_hello(bytes, size);
+	if (len > 0)
+		memcpy(p, bytes, len);
+	must(!dtls_input(d, &n->end[0].peer, &at, n->now_us, &packet));
+	while (dtls_output(d, &to, out, sizeof(out), &answer))
+		answers += answer;
+	must(answers <= len);
+	dtls_stats(d, &s);
+	must(s.links == 0 && s.begun == 0);
+	net_free(n);
+}
+
+/* ---- records ---- */
+
+static void records(const uint8_t *bytes, size_t size)
+{
+	struct dtls_key key = {.key = {1, 2, 3}, .len = 16, .salt = {4}};
+	static uint8_t plain[SPACE], wire[SPACE + DTLS_OVERHEAD], *payload;
+	struct input in = {bytes, size};
+	struct dtls_head h;
+	struct dtls_tx tx;
+	struct dtls_rx rx;
+	uint16_t at = in_16(&in);
+	uint8_t change = in_8(&in);
+	uint64_t seq = in_64(&in) & 0xffffffffffff;
+	size_t len = in_copy(&in, plain, SPACE), n;
+	struct span part = {plain, len};
+
+	must(dtls_tx_init(&tx, &key) == 0 && dtls_rx_init(&rx, &key) == 0);
+	tx.seq = seq;
+	n = dtls_tx_seal(&tx, DTLS_DATA, &part, 1, wire);
+	must(n == len + DTLS_OVERHEAD);
+	wire[at % n] ^= change;
+	if (dtls_head_get(wire, n, &h)) {
+		bool opens = dtls_rx_open(&rx, &h, wire, &payload, &n) == DTLS_OPENED;
+
+		must(opens == (change == 0));
+		must(!opens || (n == len && !memcmp(payload, plain, len)));
+	} else {
+		must(change != 0);
+	}
+	dtls_tx_deinit(&tx);
+	dtls_rx_deinit(&rx);
+}
+
+/* ---- handshakes ---- */
+
+static struct input changes;
+
+/* A zero lets the datagram pass. */
+static void change_datagram(struct net *n, unsigned number, uint8_t *p, size_t len)
+{
+	uint8_t count = in_8(&changes) % 8;
+
+	(void)n;
+	(void)number;
+	for (unsigned i = 0; i < count; i++) {
+		uint16_t at = in_16(&changes);
+
+		p[at % len] ^= in_8(&changes);
+	}
+}
+
+static void handshake(const uint8_t *bytes, size_t size)
+{
+	struct net *n = net_new(identity(), identity(), false);
+
+	changes = (struct input){bytes, size};
+	n->meddles = change_datagram;
+	n->doubles = in_8(&changes) % 50;
+	n->delays = in_8(&changes) % 50;
+	net_connect(n, in_8(&changes) % 2);
+	for (unsigned i = 0; i < STEPS && changes.left > 0; i++) {
+		net_run(n, 300000);
+		net_send(n, i % 2, i);
+	}
+	n->meddles = NULL;
+	n->doubles = n->delays = 0;
+	net_run(n, 20000000);
+	must(n->end[0].wrong == 0 && n->end[1].wrong == 0);
+	net_free(n);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static void (*const targets[])(const uint8_t *p, size_t n) = {hellos, records, handshake};
+
+	if (size > 0)
+		targets[bytes[0] % 3](bytes + 1, size - 1);
+	return 0;
+}
