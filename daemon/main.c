@@ -257,6 +257,7 @@ int main(int argc, char **argv)
 		return EX_CONFIG;
 	}
 	if (o->check) {
+		config_note(&cfg, &origin, stderr);
 		if (o->verbose)
 			config_print(&cfg, stdout);
 		return EXIT_SUCCESS;

@@ -9,6 +9,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/sdnotify.h"
 #include "daemon/daemon.h"
+#include "daemon/net/disallow.h"
 #include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/service/server.h"
@@ -133,6 +134,8 @@ int reload_change(struct daemon *d, const struct config_key *k, const struct con
 		d->origin.line[config_key_index(k)] = CONFIG_FROM_ADMIN;
 	else
 		d->cfg = old;
+	if (r == 0 && in_section(k, "peers"))
+		disallow_run(&d->worker);
 	return r;
 }
 
@@ -203,6 +206,7 @@ void reload_origin(struct daemon *d, const struct config *cfg, const struct conf
 	const struct config_key *k;
 
 	memcpy(d->origin.file, origin->file, sizeof(d->origin.file));
+	memcpy(d->origin.rule_line, origin->rule_line, sizeof(d->origin.rule_line));
 	for (size_t i = 0; (k = config_key_at(i)); i++) {
 		bool by_admin = d->origin.line[i] == CONFIG_FROM_ADMIN &&
 				!config_value_same(k, &d->cfg, &d->said);
@@ -210,4 +214,5 @@ void reload_origin(struct daemon *d, const struct config *cfg, const struct conf
 		if (config_value_same(k, &d->said, cfg) && !by_admin)
 			d->origin.line[i] = origin->line[i];
 	}
+	disallow_run(&d->worker); /* its sentences name the lines */
 }

@@ -20,8 +20,8 @@ void reload_begin(void);
  */
 void reload_end(struct daemon *d, const struct config *cfg);
 
-/* After reload_end(): remembers the sources of the values in effect. cfg: the values of the
- * file. */
+/* After reload_end(): remembers the sources of the values in effect, and ends associations that the
+ * rules of peers refuse now. cfg: the values of the file. */
 void reload_origin(struct daemon *d, const struct config *cfg, const struct config_origin *origin);
 
 /* struct daemon's change_key. */

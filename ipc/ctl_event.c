@@ -97,6 +97,7 @@ static const struct {
 	[CTL_EVENT_PATH] = {"", NULL},
 	[CTL_EVENT_CLIENT_END] = {"ended", NULL},
 	[CTL_EVENT_CLIENT_REFUSE] = {"refused", NULL},
+	[CTL_EVENT_ASSOC_REFUSE] = {"association of ", " refused"},
 	[CTL_EVENT_PEER_LIMIT] = {"", NULL},
 	[CTL_EVENT_GUESSES] = {"new sessions of the network of ", " are slow"},
 };
@@ -119,10 +120,10 @@ void ctl_event_line(const struct ctl_event *ev, char ret[CTL_EVENT_LINE])
 		append(&l, "%s: %s", ev->event, ev->reason);
 		return;
 	}
-	if (kind != CTL_EVENT_PEER_LIMIT)
-		add_object(&l, ev, kind);
-	else
+	if (kind == CTL_EVENT_PEER_LIMIT)
 		append(&l, "network of peers at its limit: ");
+	else if (kind != CTL_EVENT_ASSOC_REFUSE)
+		add_object(&l, ev, kind);
 	if (kind == CTL_EVENT_PATH || kind == CTL_EVENT_PEER_LIMIT) {
 		append(&l, "%s", ev->reason);
 		return;

@@ -23,6 +23,7 @@
 	X(ASSOC_DOWN,     "assoc-down",     "a835742806fa447581951654e38420ec", "associations that ended", 10) \
 	X(PATH,           "path",           "c53d485d16fb4b9da173e2c7e7869663", "paths", 10) \
 	X(GUESSES,        "guesses",        "6a0f2a51c7d94b62a8d1f3be90e4c715", "guesses of STags", 10) \
+	X(ASSOC_REFUSE,   "assoc-refuse",   "50a0477b9b1a4eef9a4c6080baed90e7", "refused associations", 20) \
 	X(PEER_LIMIT,     "peer-limit",     "d10c5d7f3c0b4d0e8e0c6c7fb0a51f39", "limits of networks of peers", 10) \
 	X(CLIENT_END,     "client-end",     "5a238733a20541dfbcd4dd77d5743046", "clients that were ended", 10) \
 	X(CLIENT_REFUSE,  "client-refuse",  "e0d9a6a12e6f48749a39165a8a69566c", "refused clients", 10)

@@ -37,7 +37,7 @@ enum {
 	NETWORK_BUCKETS = 256,
 	NETWORK_WAY = 4, /* networks of a bucket that are kept without a holder */
 	NETWORK_KEPT = NETWORK_BUCKETS * NETWORK_WAY,
-	NETWORK_RULES = 16,
+	NETWORK_RULES = 64,
 	NETWORK_V4_AT = 96, /* where the bits of an IPv4 address begin in ::ffff:a.b.c.d */
 	NETWORK_V4_BITS = 24,
 	NETWORK_V6_BITS = 64,

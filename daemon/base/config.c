@@ -27,6 +27,7 @@ struct reader {
 	struct config cfg;
 	const yaml_node_t *given[CONFIG_MAX_KEYS]; /* values that the file has */
 	int line[CONFIG_MAX_KEYS];                 /* of these; 0: not given */
+	int rule_line[PEER_RULES];                 /* of each rule of peers.rules */
 };
 
 /* ---- defaults ---- */
@@ -117,6 +118,8 @@ static const char *expected_list(const struct config_key *k)
 		return "expected a list, such as [root, \"@wheel\"]";
 	case CONFIG_TYPE_PORTS:
 		return "expected a list, such as [1-1023 root]";
+	case CONFIG_TYPE_PEERS:
+		return "expected a list, such as [10.0.0.0/8 sessions=100]";
 	default:
 		return "expected a list, such as [10.0.0.0/8 bbr]";
 	}
@@ -133,8 +136,13 @@ static int load_list(struct reader *r, const struct config_key *k, const yaml_no
 	it = n->data.sequence.items.start;
 	if (it == n->data.sequence.items.top && k->min > 0)
 		return fail_key(r, n, k, "the list is empty");
-	for (; res == 0 && it < n->data.sequence.items.top; it++)
-		res = load_one(r, k, yaml_document_get_node(&r->doc, *it));
+	for (; res == 0 && it < n->data.sequence.items.top; it++) {
+		const yaml_node_t *item = yaml_document_get_node(&r->doc, *it);
+
+		res = load_one(r, k, item);
+		if (res == 0 && k->type == CONFIG_TYPE_PEERS)
+			r->rule_line[r->cfg.peers.rules.n - 1] = (int)item->start_mark.line + 1;
+	}
 	return res;
 }
 
@@ -393,5 +401,6 @@ int config_load_origin(const char *path, struct config *ret, struct config_origi
 	memcpy(ret, &r.cfg, sizeof(*ret));
 	snprintf(ret_origin->file, sizeof(ret_origin->file), "%s", r.path);
 	memcpy(ret_origin->line, r.line, sizeof(r.line));
+	memcpy(ret_origin->rule_line, r.rule_line, sizeof(r.rule_line));
 	return 0;
 }

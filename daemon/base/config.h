@@ -19,8 +19,8 @@
 #include "daemon/base/log.h"
 #include "daemon/base/port_rule.h"
 #include "daemon/base/principal.h"
+#include "daemon/rules/peer_rules.h"
 #include "llp/common/llp.h"
-#include "util/network.h"
 
 #ifndef SYSCONFDIR
 #define SYSCONFDIR "/etc"
@@ -116,14 +116,6 @@ struct config_limits {
 	uint32_t events; /* unread ones with which a client still gets session requests */
 };
 
-/* Limits of the networks in a prefix. */
-struct config_peer_rule {
-	struct sockaddr_storage prefix; /* port and scope are ignored */
-	uint32_t bits;                  /* at most NETWORK_V4_BITS, NETWORK_V6_BITS */
-	uint32_t has;                   /* a bit for each enum network_kind that it sets */
-	uint64_t most[NETWORK_KINDS];
-};
-
 /* Of each network of peers: peer_limits.c has their rows, and util/network counts. */
 struct config_peers {
 	uint32_t associations; /* that peers open */
@@ -131,8 +123,7 @@ struct config_peers {
 	uint32_t requests;     /* that wait for an answer */
 	uint32_t requests_per_s;
 	uint64_t early_bytes, memory; /* bytes */
-	uint32_t nrules;              /* 0 .. NETWORK_RULES */
-	struct config_peer_rule limits_for[NETWORK_RULES];
+	struct peer_rules rules;      /* of prefixes: other limits, and who may connect */
 };
 
 struct config_log {
@@ -171,6 +162,7 @@ enum {
 struct config_origin {
 	char file[256]; /* cut if it is longer */
 	int line[CONFIG_MAX_KEYS];
+	int rule_line[PEER_RULES]; /* of the rules of peers.rules that a file has */
 };
 
 /* The configuration without a file. Every byte is set, so that two configurations can be compared.
@@ -187,6 +179,9 @@ int config_load(const char *path, struct config *ret, char *err, size_t errlen);
 /* The same, and the source of each value. */
 int config_load_origin(const char *path, struct config *ret, struct config_origin *ret_origin,
 		       char *err, size_t errlen);
+
+/* Prints notes about a valid configuration: rules of peers whose prefixes are in each other. */
+void config_note(const struct config *c, const struct config_origin *o, FILE *f);
 
 /* Prints a file with every key. config_load() reads it back to an equal configuration. */
 void config_print(const struct config *c, FILE *f);

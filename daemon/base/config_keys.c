@@ -164,9 +164,8 @@ static const struct config_key keys[] = {
 	 .help = "memory of a network of peers for segments before their session's Accept"},
 	{"peers", "memory", SIZE(MIB, 64 * GIB, "1GiB"), AT(peers.memory), AT_ONCE,
 	 .help = "memory of a network of peers for data that the transport user queues"},
-	{"peers", "limits_for", CONFIG_TYPE_PEERS, .max = NETWORK_RULES, .def = "",
-	 AT(peers.limits_for), AT_ONCE,
-	 .help = "other limits for the networks in a prefix; the longest one counts"},
+	{"peers", "rules", CONFIG_TYPE_PEERS, .max = PEER_RULES, .def = "", AT(peers.rules.rule), AT_ONCE,
+	 .help = "other limits for prefixes, and who may connect; the longest one counts"},
 
 	{"log", "level", CHOICE("info", "error", "warning", "info", "debug"), AT(log.level), AT_ONCE,
 	 .help = "minimum severity logged"},
@@ -287,12 +286,23 @@ static void list_known(const char *section, char *ret, size_t len)
 	}
 }
 
+/* Names that older files have. */
+static const char *renamed(const char *section, const char *name)
+{
+	bool is_rules = strcmp(section, "peers") == 0 && strcmp(name, "limits_for") == 0;
+
+	return is_rules ? "peers.rules, which takes the same rules" : NULL;
+}
+
 void config_key_suggest(const char *section, const char *name, char *ret, size_t len)
 {
+	const char *now = renamed(section, name);
 	const struct config_key *k = elsewhere(name);
 	const char *near = nearest(section, name);
 
-	if (near)
+	if (now)
+		snprintf(ret, len, "it is now %s", now);
+	else if (near)
 		snprintf(ret, len, "did you mean %s?", near);
 	else if (k && *k->section)
 		snprintf(ret, len, "did you mean %s.%s?", k->section, name);

@@ -26,7 +26,7 @@ enum config_type {                     /* and the type of the member: */
 		   CONFIG_TYPE_RULES,  /* struct llp_cc_rule[max], with ncc_rules */
 		   CONFIG_TYPE_USERS,  /* struct principal[max], with nadmin */
 		   CONFIG_TYPE_PORTS,  /* struct port_rule[max], with nports */
-		   CONFIG_TYPE_PEERS,  /* struct config_peer_rule[max], with nrules */
+		   CONFIG_TYPE_PEERS,  /* struct peer_rule[max], with their number */
 };
 
 /* When a changed value takes effect. */

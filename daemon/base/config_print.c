@@ -4,6 +4,27 @@
 #include "daemon/base/config.h"
 #include "daemon/base/config_value.h"
 
+void config_note(const struct config *c, const struct config_origin *o, FILE *f)
+{
+	const struct peer_rules *l = &c->peers.rules;
+	char in[PEER_RULE_TITLE], out[PEER_RULE_TITLE], prefix[PEER_RULE_TITLE];
+
+	for (unsigned i = 0; i < l->n; i++) {
+		for (unsigned j = 0; j < l->rule[i].nprefixes; j++) {
+			int around = peer_rules_around(l, i, j);
+
+			if (around < 0)
+				continue;
+			fprintf(f,
+				"%s:%d: peers.rules: %s (%s) is a part of %s, line %d, and "
+				"counts first\n",
+				o->file, o->rule_line[i], peer_rule_title(&l->rule[i], in),
+				peer_prefix_text(&l->rule[i].prefix[j], prefix),
+				peer_rule_title(&l->rule[around], out), o->rule_line[around]);
+		}
+	}
+}
+
 void config_print(const struct config *c, FILE *f)
 {
 	const struct config_key *k;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "daemon/base/config_keys.h"
-#include "daemon/base/config_prefix.h"
+#include "daemon/rules/config_prefix.h"
 
 /* The names are those of the key without prefixes. */
 static const char *const *algorithms(void)

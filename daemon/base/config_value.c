@@ -63,7 +63,7 @@ static size_t member_size(const struct config_key *k)
 	case CONFIG_TYPE_PORTS:
 		return k->max * sizeof(struct port_rule);
 	case CONFIG_TYPE_PEERS:
-		return k->max * sizeof(struct config_peer_rule);
+		return k->max * sizeof(struct peer_rule);
 	default:
 		return sizeof(uint32_t);
 	}
@@ -82,7 +82,7 @@ static uint32_t *list_count(const struct config_key *k, struct config *c)
 	case CONFIG_TYPE_PORTS:
 		return &c->nports;
 	case CONFIG_TYPE_PEERS:
-		return &c->peers.nrules;
+		return &c->peers.rules.n;
 	default:
 		return NULL;
 	}
@@ -393,25 +393,22 @@ static bool parse_port_rule(const struct config_key *k, const char *text, struct
 	return true;
 }
 
-/* ---- limits of networks ---- */
+/* ---- peers ---- */
 
 static bool parse_peers(const struct config_key *k, const char *text, struct config *c,
 			char *ret_reason)
 {
-	struct config_peers *p = &c->peers;
-	struct config_peer_rule r;
+	struct peer_rules *l = &c->peers.rules;
+	struct peer_rule r;
 	const char *wrong = peer_limits_parse_rule(text, &r);
 
+	if (!wrong)
+		wrong = peer_rules_check(l, &r);
+	if (!wrong)
+		wrong = peer_rule_demands(&r, false);
 	if (wrong)
 		return refuse_value(k, ret_reason, text, "%s", wrong);
-	for (unsigned i = 0; i < p->nrules; i++) {
-		if (p->limits_for[i].bits == r.bits &&
-		    memcmp(&p->limits_for[i].prefix, &r.prefix, sizeof(r.prefix)) == 0)
-			return refuse_value(k, ret_reason, text, "has the prefix of another rule");
-	}
-	if (p->nrules == k->max)
-		return refuse_value(k, ret_reason, text, "is one too many");
-	memcpy(&p->limits_for[p->nrules++], &r, sizeof(r));
+	memcpy(&l->rule[l->n++], &r, sizeof(r));
 	return true;
 }
 
@@ -504,10 +501,10 @@ static void print_rules(const struct config *c, FILE *f)
 static void print_peers(const struct config *c, FILE *f)
 {
 	fputc('[', f);
-	for (unsigned i = 0; i < c->peers.nrules; i++) {
+	for (unsigned i = 0; i < c->peers.rules.n; i++) {
 		if (i > 0)
 			fputs(", ", f);
-		peer_limits_print_rule(&c->peers.limits_for[i], f);
+		peer_limits_print_rule(&c->peers.rules.rule[i], f);
 	}
 	fputc(']', f);
 }

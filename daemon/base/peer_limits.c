@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/base/peer_limits.h"
 
-#include <netinet/in.h>
 #include <string.h>
 
 #include "daemon/base/config_keys.h"
-#include "daemon/base/config_prefix.h"
 #include "daemon/base/config_size.h"
 
 #define VALUE(name)                                                                                \
@@ -61,40 +59,32 @@ static uint64_t value_of(const struct config_peers *cfg, enum network_kind kind)
 	return narrow;
 }
 
-static struct network_rule make_rule(const struct config_peer_rule *r)
+static void add_rules(const struct peer_rule *r, struct network_limits *ret)
 {
-	struct network_rule rule = {.bits = (uint8_t)r->bits};
+	for (unsigned i = 0; r->has && i < r->nprefixes; i++) {
+		struct network_rule *rule = &ret->rule[ret->nrules++];
 
-	if (r->prefix.ss_family == AF_INET) {
-		const struct sockaddr_in *in = (const struct sockaddr_in *)&r->prefix;
-
-		rule.bits = (uint8_t)(NETWORK_V4_AT + r->bits);
-		network_ip_v4(&in->sin_addr, rule.ip);
-	} else {
-		memcpy(rule.ip, &((const struct sockaddr_in6 *)&r->prefix)->sin6_addr,
-		       sizeof(rule.ip));
+		memcpy(rule->ip, r->prefix[i].ip, sizeof(rule->ip));
+		rule->bits = (uint8_t)r->prefix[i].bits;
+		for (unsigned kind = 0; kind < NETWORK_KINDS; kind++) {
+			rule->has[kind] = r->has >> kind & 1;
+			rule->most[kind] = r->most[kind];
+		}
 	}
-	for (unsigned kind = 0; kind < NETWORK_KINDS; kind++) {
-		rule.has[kind] = r->has >> kind & 1;
-		rule.most[kind] = r->most[kind];
-	}
-	return rule;
 }
 
 void peer_limits_get(const struct config_peers *cfg, struct network_limits *ret)
 {
-	*ret = (struct network_limits){.nrules = cfg->nrules};
+	*ret = (struct network_limits){.nrules = 0};
 	for (unsigned kind = 0; kind < NETWORK_KINDS; kind++) {
 		ret->most[kind] = value_of(cfg, kind);
 		ret->all[kind] = rows[kind].all;
 	}
-	for (unsigned i = 0; i < cfg->nrules; i++)
-		ret->rule[i] = make_rule(&cfg->limits_for[i]);
+	for (unsigned i = 0; i < cfg->rules.n; i++)
+		add_rules(&cfg->rules.rule[i], ret);
 }
 
 /* ---- rules as text ---- */
-
-enum { RULE_MAX = 256 /* of the text */ };
 
 /* As the key of the same name, without a section. */
 static const char *parse_amount(const struct config_key *k, const char *text, uint64_t *ret)
@@ -110,58 +100,33 @@ static const char *parse_amount(const struct config_key *k, const char *text, ui
 	return *ret < k->min || *ret > k->max ? "has a limit that is out of range" : NULL;
 }
 
-/* item: "sessions=100" */
-static const char *parse_limit(char *item, struct config_peer_rule *ret)
+/* A word of a rule: "sessions=100" */
+static const char *parse_limit(char *word, struct peer_rule *ret)
 {
-	char *amount = strchr(item, '=');
+	char *amount = strchr(word, '=');
 	enum network_kind kind;
 
-	if (!amount)
-		return "has a limit without = and a number";
 	*amount++ = '\0';
-	kind = find_kind(item);
+	kind = find_kind(word);
 	if (kind == NETWORK_KINDS)
-		return "has an unknown limit";
+		return "has an unknown word before =";
 	if (ret->has >> kind & 1)
-		return "has a limit twice";
+		return "has a word twice";
 	ret->has |= 1U << kind;
-	return parse_amount(config_key_find("peers", item), amount, &ret->most[kind]);
+	return parse_amount(config_key_find("peers", word), amount, &ret->most[kind]);
 }
 
-static const char *parse_prefix(const char *text, struct config_peer_rule *ret)
+const char *peer_limits_parse_rule(const char *text, struct peer_rule *ret)
 {
-	const char *wrong = config_prefix_parse(text, &ret->prefix, &ret->bits);
-
-	if (wrong)
-		return wrong;
-	if (ret->prefix.ss_family == AF_INET && ret->bits > NETWORK_V4_BITS)
-		return "has more than 24 bits";
-	if (ret->prefix.ss_family == AF_INET6 && ret->bits > NETWORK_V6_BITS)
-		return "has more than 64 bits";
-	return NULL;
+	return peer_rule_parse(text, parse_limit, ret);
 }
 
-const char *peer_limits_parse_rule(const char *text, struct config_peer_rule *ret)
+void peer_limits_print_rule(const struct peer_rule *r, FILE *f)
 {
-	char copy[RULE_MAX], *save = NULL, *item;
-	const char *wrong;
+	char amount[32];
 
-	memset(ret, 0, sizeof(*ret));
-	if (strlen(text) >= sizeof(copy))
-		return "is too long";
-	strcpy(copy, text);
-	item = strtok_r(copy, " ", &save);
-	wrong = item ? parse_prefix(item, ret) : "is not a prefix and limits";
-	while (!wrong && (item = strtok_r(NULL, " ", &save)))
-		wrong = parse_limit(item, ret);
-	return wrong || ret->has ? wrong : "is not a prefix and limits";
-}
-
-void peer_limits_print_rule(const struct config_peer_rule *r, FILE *f)
-{
-	char text[CONFIG_PREFIX_TEXT], amount[32];
-
-	fprintf(f, "\"%s", config_prefix_text(&r->prefix, r->bits, text));
+	fputc('"', f);
+	peer_rule_print(r, f);
 	for (unsigned kind = 0; kind < NETWORK_KINDS; kind++) {
 		const char *key = rows[kind].key;
 

@@ -26,11 +26,11 @@ const struct peer_limits_row *peer_limits_row(enum network_kind kind);
 /* The configuration, as the table of networks takes it. */
 void peer_limits_get(const struct config_peers *cfg, struct network_limits *ret);
 
-/* A rule of peers.limits_for, such as "10.0.0.0/8 sessions=100 early_bytes=1MiB". NULL, and the
- * rule with every byte set; or the fault of the text, a verb and its object. */
-const char *peer_limits_parse_rule(const char *text, struct config_peer_rule *ret);
+/* A rule of peers.rules, such as "10.0.0.0/8 sessions=100 early_bytes=1MiB". NULL, and the rule
+ * with every byte set; or the fault of the text, a verb and its object. */
+const char *peer_limits_parse_rule(const char *text, struct peer_rule *ret);
 
 /* Prints it in double quotes. */
-void peer_limits_print_rule(const struct config_peer_rule *r, FILE *f);
+void peer_limits_print_rule(const struct peer_rule *r, FILE *f);
 
 #endif

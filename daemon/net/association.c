@@ -12,6 +12,7 @@
 #include "daemon/net/association_index.h"
 #include "daemon/net/association_memory.h"
 #include "daemon/net/association_network.h"
+#include "daemon/net/peer_access.h"
 #include "util/addr.h"
 
 enum {
@@ -244,11 +245,30 @@ static void note_association(const struct association *assoc, enum ctl_event_kin
 	journal_add(&w->journal, w->now_ms, kind, &ev);
 }
 
+/* The rules do not allow the peer. It gets the reason before memory is allocated. */
+static bool is_refused(struct worker *w, struct llp_conn *c)
+{
+	char reason[PEER_ACCESS_REASON];
+	struct ctl_event ev = {.err = EACCES};
+	struct llp_info info;
+
+	if (!peer_access_refuses(w, c, PEER_ACCEPT, reason))
+		return false;
+	llp_info(c, &info);
+	ev.remote = info.remote;
+	snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
+	journal_add(&w->journal, w->now_ms, CTL_EVENT_ASSOC_REFUSE, &ev);
+	llp_abort(c, reason);
+	return true;
+}
+
 static void *conn_incoming(void *user, struct llp_conn *c)
 {
 	struct association_listener *l = user;
 	struct association *assoc;
 
+	if (is_refused(l->worker, c))
+		return NULL;
 	/* It would be shut down at once, and the opener would begin again. */
 	if (l->worker->daemon->stopping)
 		return NULL;

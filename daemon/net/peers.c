@@ -20,7 +20,7 @@ enum {
 
 /* ---- addresses ---- */
 
-static void ip_of(const struct sockaddr_storage *a, uint8_t ret[16])
+void peers_ip(const struct sockaddr_storage *a, uint8_t ret[16])
 {
 	if (a->ss_family == AF_INET6)
 		memcpy(ret, &((const struct sockaddr_in6 *)a)->sin6_addr, 16);
@@ -115,7 +115,7 @@ struct network *peers_hold(struct worker *w, const struct sockaddr_storage *peer
 
 	if (!w->peers)
 		return NULL;
-	ip_of(peer, ip);
+	peers_ip(peer, ip);
 	return network_hold(&w->peers->table, ip);
 }
 
@@ -140,7 +140,7 @@ static struct network *hold_visited(struct worker *w, uid_t uid,
 	uint8_t ip[16], key[16] = {peer->ss_family == AF_INET6 ? 6 : 4};
 	uint32_t prefix = 0, user = uid;
 
-	ip_of(peer, ip);
+	peers_ip(peer, ip);
 	for (int i = 0; i < 8; i++)
 		prefix = prefix * 31 + ip[i];
 	if (peer->ss_family != AF_INET6)

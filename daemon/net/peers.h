@@ -47,6 +47,9 @@ bool peers_user_may_ask(struct worker *w, uid_t uid, const struct sockaddr_stora
  * that the transport can have, and those that they opened. */
 uint64_t peers_leave_associations(const struct worker *w);
 
+/* An address as networks and rules have it: IPv4 as ::ffff:a.b.c.d. */
+void peers_ip(const struct sockaddr_storage *a, uint8_t ret[16]);
+
 /* The first address of the network, and the bits of its prefix. */
 void peers_addr(const struct network *n, struct sockaddr_storage *ret, unsigned *ret_bits);
 

@@ -71,7 +71,7 @@ eventually 10 rate_is_kept || fail "$(peer "$network" refused_rate) requests bey
 stop rate
 
 # A rule for a prefix: none of its hosts, and the other end reports the reason.
-ctl b limit set peers.limits_for "127.$((x ^ 128)).0.0/16 associations=0" >"$tmp/set.log" 2>&1 || fail 'limit set'
+ctl b limit set peers.rules "127.$((x ^ 128)).0.0/16 associations=0" >"$tmp/set.log" 2>&1 || fail 'limit set'
 eventually 10 holds "127.$((x ^ 128)).$y.0/24" associations 0 || fail 'the association of c stays'
 "$ddping" --socket "$(socket_of c)" -q -c 1 "$b" >"$tmp/ping-none.log" 2>&1 && fail 'the rule has no effect'
 grep -q 'no room for more, or not for this network' "$tmp/ping-none.log" || fail 'no reason'

@@ -75,6 +75,8 @@ Test(ctl_event, what_there_is_not_is_left_out)
 			 "assoc 3: 192.0.2.2 is active");
 	cr_assert_str_eq(line_of(&assoc, "peer-limit", "192.0.2.0/24"),
 			 "network of peers at its limit: 192.0.2.0/24");
+	cr_assert_str_eq(line_of(&assoc, "assoc-refuse", "rule"),
+			 "association of 192.0.2.1:5043 refused: rule");
 }
 
 Test(ctl_event, an_event_of_a_newer_daemon_is_its_name_and_reason)

@@ -6,6 +6,7 @@
 
 #include "daemon/net/association.h"
 #include "daemon/net/association_index.h"
+#include "daemon/net/peer_access.h"
 #include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/conn_params.h"
@@ -119,7 +120,7 @@ static int open_assoc(struct qp *qp, const struct msg_connect *req, struct assoc
 		      struct reply *rep)
 {
 	struct worker *w = qp->client->worker;
-	char what[48], reason[ACCT_REASON_MAX];
+	char what[48], reason[ACCT_REASON_MAX], rule[PEER_ACCESS_REASON];
 	struct endpoint_addrs addrs;
 	int r;
 
@@ -129,6 +130,8 @@ static int open_assoc(struct qp *qp, const struct msg_connect *req, struct assoc
 		r = check_guesses(qp, &addrs, rep);
 	if (r)
 		return r;
+	if (peer_access_refuses_connect(w, &addrs, rule))
+		return reply_refuse(rep, EACCES, "%s: %s", what, rule);
 	addrs.own_port = port_to_connect(qp->client, &addrs);
 	qp->connecting->any_local = addrs.local.n == 0;
 	r = get_assoc(qp, &addrs, ret, reason);

@@ -8,6 +8,7 @@
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
 #include "daemon/net/association_network.h"
+#include "daemon/net/peer_access.h"
 #include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/client/handles.h"
@@ -282,7 +283,10 @@ static uint32_t relisten_ms(const struct port *p, const struct association *asso
 
 void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev)
 {
-	const char *over = association_network_refuses(assoc);
+	char rule[PEER_ACCESS_REASON];
+	const char *over = peer_access_refuses(assoc->worker, assoc->conn, PEER_ACCEPT, rule)
+				   ? rule
+				   : association_network_refuses(assoc);
 	uint32_t slow_ms = over ? 0 : peers_wait(assoc->worker, assoc->network);
 	uint32_t ms = slow_ms ? slow_ms : relisten_ms(p, assoc);
 

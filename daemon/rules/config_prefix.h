@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A prefix of addresses as text, such as "10.0.0.0/8", and back. */
-#ifndef DAEMON_BASE_CONFIG_PREFIX_H
-#define DAEMON_BASE_CONFIG_PREFIX_H
+#ifndef DAEMON_RULES_CONFIG_PREFIX_H
+#define DAEMON_RULES_CONFIG_PREFIX_H
 
 #include <stdint.h>
 #include <sys/socket.h>

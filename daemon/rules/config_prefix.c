@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "daemon/base/config_prefix.h"
+#include "daemon/rules/config_prefix.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

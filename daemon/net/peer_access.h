@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whether the rules of `peers` allow an association or a session, by daemon/rules/peer_rules; and
+ * the sentence with the rule, for peers, programs and the journal. Programs of this daemon may
+ * connect to each other whatever the rules say.
+ */
+#ifndef DAEMON_NET_PEER_ACCESS_H
+#define DAEMON_NET_PEER_ACCESS_H
+
+#include <stdbool.h>
+
+#include "daemon/net/association.h"
+#include "daemon/rules/peer_rules.h"
+
+enum { PEER_ACCESS_REASON = MSG_REASON_MAX }; /* bytes of a sentence; a long path is cut */
+
+/* A new session or association of a program here. True: refused, with the sentence. */
+bool peer_access_refuses_connect(const struct worker *w, const struct endpoint_addrs *to,
+				 char ret_reason[PEER_ACCESS_REASON]);
+
+/* An association that is up: in the direction of its sessions, each address of the peer counts. */
+bool peer_access_refuses(const struct worker *w, struct llp_conn *c, enum peer_direction direction,
+			 char ret_reason[PEER_ACCESS_REASON]);
+
+/* The same of one that may still be connecting, in the direction in which it was opened. */
+bool peer_access_refuses_association(const struct association *assoc,
+				     char ret_reason[PEER_ACCESS_REASON]);
+
+#endif

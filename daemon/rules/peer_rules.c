@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/rules/peer_rules.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- which rule counts ---- */
+
+static bool says_accept(const struct peer_rule *r)
+{
+	return r->accept.said;
+}
+
+static bool says_connect(const struct peer_rule *r)
+{
+	return r->connect.said;
+}
+
+static bool says_security(const struct peer_rule *r)
+{
+	return r->security || r->identity.kind;
+}
+
+/* A prefix counts for a loopback address if it is at least that long. */
+static uint32_t least_bits(const uint8_t ip[16])
+{
+	static const struct peer_prefix v4 = {.ip = {[10] = 0xff, 0xff, 127},
+					      .bits = NETWORK_V4_AT + 8};
+	static const struct peer_prefix v6 = {.ip = {[15] = 1}, .bits = 128};
+
+	if (peer_prefix_has(&v4, ip))
+		return v4.bits;
+	return peer_prefix_has(&v6, ip) ? v6.bits : 0;
+}
+
+static int find_rule(const struct peer_rules *l, const uint8_t ip[16],
+		     bool (*says)(const struct peer_rule *))
+{
+	uint32_t least = least_bits(ip);
+	int found = -1;
+
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct peer_rule *r = &l->rule[i];
+
+		for (unsigned j = 0; says(r) && j < r->nprefixes; j++) {
+			if (r->prefix[j].bits < least || !peer_prefix_has(&r->prefix[j], ip))
+				continue;
+			least = r->prefix[j].bits + 1; /* of equal ones the first counts */
+			found = (int)i;
+		}
+	}
+	return found;
+}
+
+/* ---- decisions ---- */
+
+static bool has_port(const struct peer_ports *p, uint16_t port)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->range[i].first <= port && port <= p->range[i].last)
+			return true;
+	return false;
+}
+
+static const char *ip_text(const uint8_t ip[16], char ret[INET6_ADDRSTRLEN])
+{
+	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)ip))
+		inet_ntop(AF_INET, ip + NETWORK_V4_AT / 8, ret, INET6_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET6, ip, ret, INET6_ADDRSTRLEN);
+	return ret;
+}
+
+static int refuse_port(const struct peer_rules *l, const struct peer_question *q, char *ret_why,
+		       size_t len)
+{
+	bool accept = q->direction == PEER_ACCEPT;
+	int i = find_rule(l, q->ip, accept ? says_accept : says_connect);
+	char text[INET6_ADDRSTRLEN];
+
+	if (i < 0 || has_port(accept ? &l->rule[i].accept : &l->rule[i].connect, q->port))
+		return -1;
+	ip_text(q->ip, text);
+	if (accept)
+		snprintf(ret_why, len, "%s may not connect to port %u", text, q->port);
+	else
+		snprintf(ret_why, len, "no connection to port %u of %s", q->port, text);
+	return i;
+}
+
+static bool same_identity(const struct peer_identity *a, const struct peer_identity *b)
+{
+	if (!b || a->kind != b->kind)
+		return false;
+	if (a->kind == PEER_IDENTITY_FINGERPRINT)
+		return memcmp(a->fingerprint, b->fingerprint, PEER_FINGERPRINT) == 0;
+	return strcmp(a->name, b->name) == 0;
+}
+
+/* Who has to be somebody has to prove it, which is done under encryption alone. */
+static int refuse_clear(const struct peer_rules *l, const struct peer_question *q, char *ret_why,
+			size_t len)
+{
+	int i = find_rule(l, q->ip, says_security);
+	const struct peer_rule *r = i < 0 ? NULL : &l->rule[i];
+	char text[INET6_ADDRSTRLEN];
+
+	if (!r || (!q->covered && r->security != PEER_SECURITY_REQUIRE && !r->identity.kind))
+		return -1;
+	if (!q->covered) {
+		snprintf(ret_why, len, "no clear text with %s", ip_text(q->ip, text));
+		return i;
+	}
+	if (!r->identity.kind || same_identity(&r->identity, q->identity))
+		return -1;
+	snprintf(ret_why, len, "%s has %s identity", ip_text(q->ip, text),
+		 q->identity ? "another" : "no");
+	return i;
+}
+
+int peer_rules_refuse(const struct peer_rules *l, const struct peer_question *q, char *ret_why,
+		      size_t len)
+{
+	int i = refuse_port(l, q, ret_why, len);
+
+	return i >= 0 ? i : refuse_clear(l, q, ret_why, len);
+}
+
+/* ---- the list ---- */
+
+static bool same_prefix(const struct peer_prefix *a, const struct peer_prefix *b)
+{
+	return a->bits == b->bits && memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
+}
+
+/* of the first n of b */
+static bool have_prefix(const struct peer_prefix *a, const struct peer_rule *b, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (same_prefix(a, &b->prefix[i]))
+			return true;
+	return false;
+}
+
+const char *peer_rules_check(const struct peer_rules *l, const struct peer_rule *r)
+{
+	for (unsigned j = 0; j < r->nprefixes; j++) {
+		if (have_prefix(&r->prefix[j], r, j))
+			return "has a prefix twice";
+		for (unsigned i = 0; i < l->n; i++)
+			if (have_prefix(&r->prefix[j], &l->rule[i], l->rule[i].nprefixes))
+				return "has the prefix of another rule";
+	}
+	for (unsigned i = 0; *r->name && i < l->n; i++)
+		if (strcmp(r->name, l->rule[i].name) == 0)
+			return "has the name of another rule";
+	return l->n == PEER_RULES ? "is one too many" : NULL;
+}
+
+const char *peer_rule_demands(const struct peer_rule *r, bool covers)
+{
+	if (covers)
+		return NULL;
+	if (r->security > PEER_SECURITY_NONE)
+		return "has a security other than none, which no transport here has";
+	return r->identity.kind ? "has an identity, which no transport here can verify" : NULL;
+}
+
+static bool is_around(const struct peer_prefix *outer, const struct peer_prefix *inner)
+{
+	return outer->bits < inner->bits && peer_prefix_has(outer, inner->ip);
+}
+
+int peer_rules_around(const struct peer_rules *l, unsigned i, unsigned prefix)
+{
+	const struct peer_prefix *in = &l->rule[i].prefix[prefix];
+	uint32_t least = 0;
+	int found = -1;
+
+	for (unsigned out = 0; out < l->n; out++) {
+		for (unsigned j = 0; out != i && j < l->rule[out].nprefixes; j++) {
+			const struct peer_prefix *p = &l->rule[out].prefix[j];
+
+			if (p->bits < least || !is_around(p, in))
+				continue;
+			least = p->bits + 1;
+			found = (int)out;
+		}
+	}
+	return found;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rules of `peers.rules`. For each thing that rules can say (accept, connect, security with
+ * identity) the longest prefix counts whose rule says it, then the first in order. Who has no such
+ * rule is allowed in clear text. Loopback addresses are open unless a prefix in 127.0.0.0/8 or
+ * ::1 closes them, so that a rule for all of IPv4 does not close this host to itself.
+ */
+#ifndef DAEMON_RULES_PEER_RULES_H
+#define DAEMON_RULES_PEER_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/rules/peer_rule.h"
+
+enum { PEER_RULES = 16 };
+
+_Static_assert((int)PEER_RULES *(int)PEER_RULE_PREFIXES <= (int)NETWORK_RULES,
+	       "networks of peers have room for the limits of each prefix");
+
+struct peer_rules {
+	uint32_t n;
+	struct peer_rule rule[PEER_RULES];
+};
+
+enum peer_direction {
+	PEER_ACCEPT,  /* the peer connects to a port of ours */
+	PEER_CONNECT, /* a program here connects to a port of the peer's */
+};
+
+struct peer_question {
+	enum peer_direction direction;
+	const uint8_t *ip; /* 16 bytes of the peer; IPv4 as ::ffff:a.b.c.d */
+	uint16_t port;
+	const struct peer_identity *identity; /* which it has proven; NULL: none */
+	bool covered;                         /* encrypted */
+};
+
+/* The index of the rule that refuses, with the refusal as a clause; or -1: allowed. */
+int peer_rules_refuse(const struct peer_rules *l, const struct peer_question *q, char *ret_why,
+		      size_t len);
+
+/* Why the rule cannot stand behind the others, as the fault of a text; NULL: it can. */
+const char *peer_rules_check(const struct peer_rules *l, const struct peer_rule *r);
+
+/* The demand of the rule that no transport here can meet, as the fault of a text; NULL: it has
+ * none. covers: associations can be encrypted. */
+const char *peer_rule_demands(const struct peer_rule *r, bool covers);
+
+/* The other rule with the longest prefix around that prefix of rule i, or -1. */
+int peer_rules_around(const struct peer_rules *l, unsigned i, unsigned prefix);
+
+#endif
