@@ -13,10 +13,11 @@
 
 #include "llp/kernel/kernel.h"
 #include "llp/common/llp.h"
+#include "tests/lib/patience.h"
 
 enum {
 	RIG_PORT = 5043,
-	RIG_WAIT_MS = 20000, /* a test that waits longer has failed */
+	RIG_WAIT_MS = PATIENCE_MS, /* a test that waits longer has failed */
 	RIG_PPID = 16,
 	RIG_MAX_SEEDS = 1 << 14,
 };

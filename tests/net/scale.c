@@ -29,7 +29,7 @@ enum {
 	FIRST_PORT = 20000,
 	QUEUE = 4,
 	LEN = 64,
-	PATIENCE_MS = 300000
+	LONG_MS = 300000
 };
 
 struct host {
@@ -116,7 +116,7 @@ static void begin(struct rank *r, unsigned to)
 	struct ddp_id *id;
 
 	p.service_key = key_of(to);
-	p.timeout_ms = PATIENCE_MS;
+	p.timeout_ms = LONG_MS;
 	MUST(ddp_create_id(r->e.ctx, NULL, &id));
 	make_qp(r, id);
 	MUST(ddp_connect_name(id, host[to / each].address, port_of(to), &p));
@@ -127,7 +127,7 @@ static void serve(struct rank *r)
 {
 	struct ddp_cm_event *ev;
 
-	MUST(ddp_get_cm_event(r->e.ctx, &ev, PATIENCE_MS));
+	MUST(ddp_get_cm_event(r->e.ctx, &ev, LONG_MS));
 	if (ev->type == DDP_CM_CONNECT_REQUEST) {
 		make_qp(r, ev->id);
 		MUST(ddp_accept(ev->id, NULL));
@@ -165,7 +165,7 @@ static void exchange_once(struct rank *r)
 	for (unsigned i = 0; i < r->qps; i++)
 		MUST(ddp_post_send(r->qp[i], &send, NULL));
 	for (unsigned got = 0; got < r->peers;) {
-		int n = MUST(ddp_wait_cq(r->e.cq, 16, wc, PATIENCE_MS));
+		int n = MUST(ddp_wait_cq(r->e.cq, 16, wc, LONG_MS));
 
 		for (int i = 0; i < n; i++)
 			if (wc[i].status != DDP_WC_SUCCESS)

@@ -18,8 +18,9 @@
 #include <ddp/ddp.h>
 
 #include "tests/lib/must.h"
+#include "tests/lib/patience.h"
 
-enum { SIZE = 4096, LEN = 64, OPS = 3, SETS = 8, WAIT_MS = 30000 };
+enum { SIZE = 4096, LEN = 64, OPS = 3, SETS = 8 };
 
 struct end {
 	struct ddp_ctx *ctx;
@@ -93,7 +94,7 @@ static struct ddp_id *expect(struct end *e, enum ddp_cm_event_type type, uint16_
 	struct ddp_cm_event *ev;
 	struct ddp_id *id;
 
-	MUST(ddp_get_cm_event(e->ctx, &ev, WAIT_MS));
+	MUST(ddp_get_cm_event(e->ctx, &ev, PATIENCE_MS));
 	if (ev->type != type) {
 		fprintf(stderr, "access: event %s: %s\n", ddp_event_str(ev->type), ev->reason);
 		exit(2);
@@ -132,7 +133,7 @@ static enum ddp_wc_status completion(struct end *e)
 {
 	struct ddp_wc wc;
 
-	if (ddp_wait_cq(e->cq, 1, &wc, WAIT_MS) != 1)
+	if (ddp_wait_cq(e->cq, 1, &wc, PATIENCE_MS) != 1)
 		die("no completion");
 	return wc.status;
 }

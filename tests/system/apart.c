@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/lib/row.h"
 #include "tests/system/rig.h"
 
@@ -271,7 +272,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: apart SOCKET-A SOCKET-B ADDRESS-B\n");
 		return 2;
 	}
-	alarm(120);
+	alarm(LIFE_S);
 	address = argv[3];
 	end_open(&a, "a", argv[1]);
 	end_open(&b, "b", argv[2]);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/rig.h"
 
 enum { SLOT = 64 };
@@ -191,7 +192,7 @@ static int watch(const char *socket, int count)
 
 int main(int argc, char **argv)
 {
-	alarm(120);
+	alarm(LIFE_S);
 	if (argc == 4 && strcmp(argv[1], "-w") == 0)
 		return watch(argv[2], atoi(argv[3]));
 	if (argc != 4) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ipc/local_protocol.h"
+#include "tests/lib/patience.h"
 #include "tests/system/bad_rig.h"
 
 /* ---- cases: each on a new connection ---- */
@@ -385,7 +386,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bad_client SOCKET\n");
 		return 2;
 	}
-	alarm(60);
+	alarm(LIFE_S);
 	by.fd = attach(argv[1]);
 	hello(&by);
 	failed = run_fatal(argv[1], &by);

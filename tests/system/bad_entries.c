@@ -20,10 +20,11 @@
 #include "ipc/conn.h"
 #include "ipc/doorbell.h"
 #include "ipc/wqe.h"
+#include "tests/lib/patience.h"
 #include "tests/system/bad_rig.h"
 #include "util/opcode.h"
 
-enum { DEPTH = 16, PAGE = 4096, IOVA = 0x10000, WAIT_MS = 10000 };
+enum { DEPTH = 16, PAGE = 4096, IOVA = 0x10000 };
 
 struct side {
 	uint32_t qp, slot;
@@ -43,7 +44,7 @@ static void wait_for(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
-	if (poll(&p, 1, WAIT_MS) != 1)
+	if (poll(&p, 1, PATIENCE_MS) != 1)
 		die("no completion came");
 }
 
@@ -430,7 +431,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bad_entries SOCKET ADDRESS PORT\n");
 		return 2;
 	}
-	alarm(60);
+	alarm(LIFE_S);
 	r.at = (struct msg_addr){.family = AF_INET, .port = (uint16_t)atoi(argv[3])};
 	if (inet_pton(AF_INET, argv[2], r.at.bytes) != 1)
 		die(argv[2]);

@@ -19,6 +19,7 @@
 #include <ddp/ddp.h>
 
 #include "tests/lib/must.h"
+#include "tests/lib/patience.h"
 
 enum { SIZE = 4096, DEPTH = 16 };
 
@@ -72,7 +73,7 @@ static struct ddp_id *expect(struct end *e, enum ddp_cm_event_type type, uint16_
 	struct ddp_cm_event *ev;
 	struct ddp_id *id;
 
-	MUST(ddp_get_cm_event(e->ctx, &ev, 10000));
+	MUST(ddp_get_cm_event(e->ctx, &ev, PATIENCE_MS));
 	if (ev->type != type) {
 		fprintf(stderr, "bad_work: event %s: %s\n", ddp_event_str(ev->type), ev->reason);
 		exit(2);
@@ -103,7 +104,7 @@ static enum ddp_wc_status wait_one(struct ddp_cq *cq, uint64_t wr_id)
 	struct ddp_wc wc;
 	char text[256];
 
-	if (ddp_wait_cq(cq, 1, &wc, 10000) != 1)
+	if (ddp_wait_cq(cq, 1, &wc, PATIENCE_MS) != 1)
 		die("no completion");
 	if (wc.wr_id != wr_id) {
 		fprintf(stderr, "bad_work: completion of %llu, not %llu\n",
@@ -501,7 +502,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bad_work SOCKET SOCKET2 ADDRESS PORT\n");
 		return 2;
 	}
-	alarm(60);
+	alarm(LIFE_S);
 	port = (uint16_t)atoi(argv[4]);
 	open_end(&a, argv[1]);
 	open_end(&b, argv[2]);

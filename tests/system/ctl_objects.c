@@ -11,6 +11,7 @@
 #include <ddp/ddp.h>
 
 #include "tests/lib/must.h"
+#include "tests/lib/patience.h"
 
 enum { SIZE = 8192 };
 
@@ -103,7 +104,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: ctl_objects SOCKET\n");
 		return 2;
 	}
-	alarm(120);
+	alarm(LIFE_S);
 	attr.socket = argv[1];
 	MUST(ddp_open(&attr, &ctx));
 	MUST(ddp_alloc_pd(ctx, &pd));

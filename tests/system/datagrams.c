@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/side.h"
 
 enum { HANDLES = 10000 };
@@ -409,7 +410,7 @@ int main(int argc, char **argv)
 				"       datagrams send SOCKET ADDRESS ADDRESS-B NUMBER COUNT\n");
 		return 2;
 	}
-	alarm(100);
+	alarm(LIFE_S);
 	same_daemon = strcmp(argv[1], argv[2]) == 0;
 	side_open(&a, "a", argv[1], argv[3]);
 	side_open(&b, "b", argv[2], argv[4]);

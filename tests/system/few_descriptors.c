@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/rig.h"
 
 enum { MOST = 12 }; /* descriptors that a call needs */
@@ -162,7 +163,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: few_descriptors SOCKET\n");
 		return 2;
 	}
-	alarm(120);
+	alarm(LIFE_S);
 	end_open(&e, "e", argv[1]);
 	MUST(ddp_create_id(e.ctx, NULL, &id));
 	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

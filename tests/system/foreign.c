@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ipc/conn.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/row.h"
 #include "tests/system/bad_rig.h"
 
@@ -112,7 +113,7 @@ static void make_request(struct owner *o, const char *address)
 	conn.peers[0] = listen.addrs[0];
 	conn.npeers = 1;
 	call(&o->conn, &conn, sizeof(conn), NULL, 0);
-	if (poll(&wire_depth, 1, 20000) != 1 ||
+	if (poll(&wire_depth, 1, PATIENCE_MS) != 1 ||
 	    conn_recv(o->conn.event_fd, rec, sizeof(rec), &len, fds, &nfds) != CONN_E_OK ||
 	    ev->type != MSG_EV_REQUEST)
 		die("no request came");
@@ -260,7 +261,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: foreign SOCKET ADDRESS\n");
 		return 2;
 	}
-	alarm(60);
+	alarm(LIFE_S);
 	make_owner(&o, argv[1], argv[2]);
 	failed = name_each(&o, argv[1]) + name_second(&o, argv[1]);
 	printf("%u failed\n", failed);

@@ -15,10 +15,10 @@
 #include <ddp/ddp.h>
 
 #include "tests/lib/must.h"
+#include "tests/lib/patience.h"
 
 enum {
 	RIGHTS = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ,
-	DEADLINE_MS = 20000,
 };
 
 static uint32_t length = 64; /* of each message */
@@ -61,7 +61,7 @@ static void complete(const struct side *s, unsigned n)
 	struct ddp_wc wc;
 
 	while (n-- > 0) {
-		MUST(ddp_wait_cq(s->cq, 1, &wc, DEADLINE_MS));
+		MUST(ddp_wait_cq(s->cq, 1, &wc, PATIENCE_MS));
 		if (wc.status != DDP_WC_SUCCESS) {
 			fprintf(stderr, "idle_sessions: %s\n", ddp_wc_status_str(wc.status));
 			exit(1);
@@ -95,7 +95,7 @@ static struct ddp_id *expect(const struct side *s, enum ddp_cm_event_type type)
 	struct ddp_cm_event *ev;
 	struct ddp_id *id;
 
-	MUST(ddp_get_cm_event(s->ctx, &ev, DEADLINE_MS));
+	MUST(ddp_get_cm_event(s->ctx, &ev, PATIENCE_MS));
 	if (ev->type != type) {
 		fprintf(stderr, "idle_sessions: %s: %s\n", ddp_event_str(ev->type), ev->reason);
 		exit(1);

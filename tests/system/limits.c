@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/lib/row.h"
 #include "tests/system/rig.h"
 
@@ -278,7 +279,7 @@ static void as_another_user(const int begin[2], const char *socket, const char *
 {
 	char c;
 
-	alarm(60);
+	alarm(LIFE_S);
 	close(begin[1]);
 	if (read(begin[0], &c, 1) != 1)
 		_exit(3);
@@ -298,7 +299,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: limits SOCKET ADDRESS\n");
 		return 2;
 	}
-	alarm(60);
+	alarm(LIFE_S);
 	MUST(pipe(begin));
 	if (getuid() == 0)
 		other = MUST(fork());

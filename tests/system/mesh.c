@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/rig.h"
 
 enum { SIDES = 2, MOST = 64, QUEUE = 16 };
@@ -114,7 +115,7 @@ static void serve(struct rank *r)
 {
 	struct ddp_cm_event *ev;
 
-	MUST(ddp_get_cm_event(r->e.ctx, &ev, 60000));
+	MUST(ddp_get_cm_event(r->e.ctx, &ev, PATIENCE_MS));
 	if (ev->type == DDP_CM_CONNECT_REQUEST) {
 		make_qp(r, ev->id);
 		MUST(ddp_accept(ev->id, NULL));
@@ -211,7 +212,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: mesh N SOCKET ADDRESS SOCKET2 ADDRESS2\n");
 		return 2;
 	}
-	alarm(120);
+	alarm(LIFE_S);
 	for (int i = 0; i < SIDES; i++) {
 		socket_path[i] = argv[2 + 2 * i];
 		address[i] = argv[3 + 2 * i];

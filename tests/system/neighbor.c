@@ -31,11 +31,11 @@
 
 #include "ipc/doorbell.h"
 #include "tests/lib/must.h"
+#include "tests/lib/patience.h"
 #include "tests/system/bad_rig.h"
 
 enum {
 	RIGHTS = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ,
-	DEADLINE_MS = 60000,
 	BYTES = 1 << 20, /* of the server's memory */
 	MOST = 256,      /* sessions of a program */
 	SAMPLES = 1 << 20,
@@ -141,7 +141,7 @@ static void connect_to(const struct program *p, const char *address, const char 
 	MUST(ddp_create_id(p->ctx, NULL, &id));
 	ret->qp = queue_pair(p, id, depth);
 	MUST(ddp_connect_name(id, address, (uint16_t)atoi(port), NULL));
-	MUST(ddp_get_cm_event(p->ctx, &ev, DEADLINE_MS));
+	MUST(ddp_get_cm_event(p->ctx, &ev, PATIENCE_MS));
 	if (ev->type != DDP_CM_ESTABLISHED || ev->private_len < sizeof(ret->at))
 		MUST_FAIL("%s: %s", ddp_event_str(ev->type), ev->reason);
 	memcpy(&ret->at, ev->private_data, sizeof(ret->at));
@@ -165,7 +165,7 @@ static void post(const struct program *p, const struct peer *to, enum ddp_wr_opc
 
 static unsigned completions(const struct program *p, struct ddp_wc *wc, unsigned n)
 {
-	int got = MUST(ddp_wait_cq(p->cq, (int)n, wc, DEADLINE_MS));
+	int got = MUST(ddp_wait_cq(p->cq, (int)n, wc, PATIENCE_MS));
 
 	for (int i = 0; i < got; i++)
 		if (wc[i].status != DDP_WC_SUCCESS)
@@ -328,7 +328,7 @@ static void try_session(const struct program *p, char **arg)
 	MUST(ddp_create_id(p->ctx, NULL, &id));
 	qp = queue_pair(p, id, 16);
 	if (ddp_connect_name(id, arg[0], (uint16_t)atoi(arg[1]), NULL) == 0 &&
-	    ddp_get_cm_event(p->ctx, &ev, DEADLINE_MS) == 0)
+	    ddp_get_cm_event(p->ctx, &ev, PATIENCE_MS) == 0)
 		ddp_ack_cm_event(ev);
 	MUST(ddp_destroy_qp(qp));
 	MUST(ddp_destroy_id(id));

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/rig.h"
 
 enum { REGIONS = 32, BYTES = 1 << 20, WORDS = BYTES / sizeof(uint32_t), AFTER = 5 };
@@ -99,7 +100,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
-	alarm(120);
+	alarm(LIFE_S);
 	attr.socket = argv[1];
 	daemon_pid = (pid_t)atoi(argv[2]);
 	MUST(ddp_open(&attr, &ctx));

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/rig.h"
 
 enum { FIRST_FREE = 49152, LISTENERS = 3, NOBODY = 65534, FLOOD = 200 };
@@ -372,7 +373,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: ports SOCKET ADDRESS SOCKET2 ADDRESS2\n");
 		return 2;
 	}
-	alarm(120);
+	alarm(LIFE_S);
 	address = argv[4];
 	end_open(&a, "a", argv[1]);
 	for (int i = 0; i < LISTENERS; i++)

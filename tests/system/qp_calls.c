@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/rig.h"
 
 enum { DEPTH = 4, REQUESTS = 60, SLOT = 512 };
@@ -255,7 +256,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: qp_calls SOCKET SOCKET2 ADDRESS2\n");
 		return 2;
 	}
-	alarm(120);
+	alarm(LIFE_S);
 	address = argv[3];
 	end_open(&a, "a", argv[1]);
 	end_open(&b, "b", argv[2]);

@@ -25,8 +25,9 @@
 #include "ctl/field/query.h"
 #include "ipc/local_protocol.h"
 #include "ipc/msg.h"
+#include "tests/lib/patience.h"
 
-enum { PATIENCE_MS = 20000, RESERVE = 8 };
+enum { RESERVE = 8 };
 
 static enum { ANY_TIME, BEFORE_HELLO, AFTER_HELLO } closed; /* when the daemon closes */
 static pid_t daemon_pid;

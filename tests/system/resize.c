@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/rig.h"
 
 enum { WRITES = 20000, LENGTH = 64, POLL = 4, LARGEST = 10 /* bits */ };
@@ -99,7 +100,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: resize SOCKET SOCKET2 ADDRESS2\n");
 		return 2;
 	}
-	alarm(120);
+	alarm(LIFE_S);
 	end_open(&a, "a", argv[1]);
 	end_open(&b, "b", argv[2]);
 	end_listen(&b);

@@ -13,12 +13,14 @@
 
 #include <ddp/ddp.h>
 
+#include "tests/lib/patience.h"
+
 enum {
 	RIG_SIZE = 1 << 20, /* bytes of an end's memory */
 	RIG_HALF = RIG_SIZE / 2,
 	RIG_ALL = 31, /* all rights */
 	RIG_DEPTH = 16,
-	RIG_WAIT_MS = 20000,
+	RIG_WAIT_MS = PATIENCE_MS,
 };
 
 /* ---- checks ---- */

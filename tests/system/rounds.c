@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT = 6043, SIZE = 20000, WAIT_MS = 20000 };
+#include "tests/lib/patience.h"
+
+enum { PORT = 6043, SIZE = 20000 };
 
 static const char *step = "begin";
 static long turn;
@@ -80,7 +82,7 @@ static struct ddp_id *await(struct end *e, enum ddp_cm_event_type type, void *bu
 	struct ddp_cm_event *ev;
 	struct ddp_id *id;
 
-	must(ddp_event_str(type), ddp_get_cm_event(e->ctx, &ev, WAIT_MS));
+	must(ddp_event_str(type), ddp_get_cm_event(e->ctx, &ev, PATIENCE_MS));
 	if (ev->type != type || ev->private_len < len)
 		die(ev->err, ev->reason);
 	if (len)
@@ -93,7 +95,7 @@ static struct ddp_id *await(struct end *e, enum ddp_cm_event_type type, void *bu
 static void complete(struct end *e, enum ddp_wc_opcode opcode)
 {
 	struct ddp_wc wc;
-	int n = ddp_wait_cq(e->cq, 1, &wc, WAIT_MS);
+	int n = ddp_wait_cq(e->cq, 1, &wc, PATIENCE_MS);
 
 	must("wait_cq", n);
 	step = ddp_wc_opcode_str(opcode);

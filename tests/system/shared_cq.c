@@ -13,6 +13,7 @@
 #include <ddp/ddp.h>
 
 #include "tests/lib/must.h"
+#include "tests/lib/patience.h"
 
 enum { SIZE = 8 << 20 };
 
@@ -40,7 +41,7 @@ static struct ddp_id *expect(enum ddp_cm_event_type type)
 	struct ddp_cm_event *ev;
 	struct ddp_id *id;
 
-	MUST(ddp_get_cm_event(ctx, &ev, 10000));
+	MUST(ddp_get_cm_event(ctx, &ev, PATIENCE_MS));
 	if (ev->type != type) {
 		fprintf(stderr, "shared_cq: %s: %s\n", ddp_event_str(ev->type), ev->reason);
 		exit(1);
@@ -78,7 +79,7 @@ static void must_complete(struct side *a, uint64_t wr_id)
 {
 	struct ddp_wc wc;
 
-	if (ddp_wait_cq(a->cq, 1, &wc, 10000) != 1 || wc.wr_id != wr_id) {
+	if (ddp_wait_cq(a->cq, 1, &wc, PATIENCE_MS) != 1 || wc.wr_id != wr_id) {
 		fprintf(stderr, "shared_cq: request %d did not complete\n", (int)wr_id);
 		exit(1);
 	}
@@ -109,7 +110,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: shared_cq SOCKET ADDRESS PORT\n");
 		return 2;
 	}
-	alarm(60);
+	alarm(LIFE_S);
 	port = (uint16_t)atoi(argv[3]);
 	setup(&a, &b, argv[1]);
 	MUST(ddp_create_id(ctx, NULL, &listener));

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/rig.h"
 
 static struct end a, b;
@@ -110,7 +111,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: stages SOCKET-A SOCKET-B ADDRESS-B\n");
 		return 2;
 	}
-	alarm(60);
+	alarm(LIFE_S);
 	end_open(&a, "a", argv[1]);
 	listen_only(argv[2]);
 	session_connect(&s, &a, &b, argv[3], NULL);

@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/verbs_cm_rig.h"
 
-enum { WAIT_MS = 60000, NOBODY = 39 /* a port without a listener */ };
+enum { NOBODY = 39 /* a port without a listener */ };
 
 /* ---- answers ---- */
 
@@ -32,7 +33,7 @@ static const char *next_event(struct rdma_event_channel *ch)
 	struct rdma_cm_event *ev;
 	const char *name;
 
-	if (poll(&p, 1, WAIT_MS) != 1)
+	if (poll(&p, 1, PATIENCE_MS) != 1)
 		return "no answer";
 	VERB(rdma_get_cm_event(ch, &ev) == 0);
 	name = rdma_event_str(ev->event) + strlen("RDMA_CM_EVENT_");

@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/stress/pace.h"
 #include "tests/system/verbs_churn.h"
 #include "tests/system/verbs_rig.h"
@@ -352,7 +353,7 @@ static int be_peer(char **argv)
 {
 	struct thread t = {.left = UINT64_MAX};
 
-	alarm(60);
+	alarm(LIFE_S);
 	t.rng = strtoull(argv[2], NULL, 0);
 	board_fd = atoi(argv[3]);
 	t.number = THREADS;

@@ -7,6 +7,7 @@
  *
  *   verbs_fork      exit status 0 if it held
  */
+#include "tests/lib/patience.h"
 #include "tests/system/verbs_rig.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static void in_child(void (*run)(void *arg), void *arg)
 
 	VERB(pid >= 0);
 	if (pid == 0) {
-		alarm(60); /* a child that waits without end */
+		alarm(LIFE_S); /* a child that waits without end */
 		run(arg);
 		_exit(0);
 	}

@@ -12,10 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/lib/patience.h"
+
 enum {
 	RIG_SIZE = 1 << 16, /* bytes of a side's memory */
 	RIG_DEPTH = 32,
-	RIG_WAIT_MS = 30000,
+	RIG_WAIT_MS = PATIENCE_MS,
 };
 
 /* ---- checks ---- */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/whole.h"
 
 static const struct {
@@ -59,7 +60,7 @@ int main(int argc, char **argv)
 				"PLAIN-ADDRESS]\n");
 		return 2;
 	}
-	alarm(380);
+	alarm(LIFE_S);
 	w.address = argv[3];
 	if (argc == 6) {
 		w.plain_socket = argv[4];

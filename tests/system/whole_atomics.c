@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/lib/row.h"
 #include "tests/system/posted.h"
 #include "tests/system/whole.h"
@@ -248,7 +249,7 @@ int whole_adder(char **argv)
 	struct ddp_cm_event *ev;
 	struct place place;
 
-	alarm(60);
+	alarm(LIFE_S);
 	end_open(&e, "adder", argv[0]);
 	s.end[0] = &e;
 	s.number = (unsigned)atoi(argv[4]);

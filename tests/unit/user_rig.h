@@ -13,10 +13,11 @@
 #include <sys/types.h>
 
 #include "llp/common/llp.h"
+#include "tests/lib/patience.h"
 
 enum {
 	RIG_SCTP_PORT = 5043,
-	RIG_WAIT_MS = 20000, /* a test that waits longer has failed */
+	RIG_WAIT_MS = PATIENCE_MS, /* a test that waits longer has failed */
 	RIG_TRANSPORTS = 4,
 	RIG_PATH_EVENTS = 32,
 };
