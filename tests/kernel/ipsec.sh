@@ -59,7 +59,7 @@ protected() {
 	DDP_TRANSPORT=$1
 	for host in a b; do
 		states $host
-		daemon_at $host "$(addr $host)" 'session: {connect_ms: 4000, idle_ms: 60000}'
+		daemon_at $host "$(addr $host)" 'session: {connect_ms: 10000, idle_ms: 60000}'
 	done
 	policies a b "$2" "$3"
 	policies b a "$3" "$2"

@@ -14,7 +14,7 @@ daemon a "$(address 0)" "$limits"
 daemon b "$b" "$limits"
 # opens N PORTS BYTES: sessions of idle associations, one for each port, with ends that register so much memory.
 opens() {
-	timeout 120 "$bin/tests/system/idle_sessions" "$(socket_of a)" "$(socket_of b)" "$b" 7000 "$1" "$2" 0 "$3" \
+	timeout 300 "$bin/tests/system/idle_sessions" "$(socket_of a)" "$(socket_of b)" "$b" 7000 "$1" "$2" 0 "$3" \
 		>"$tmp/idle.log" 2>&1 <<<'' && grep -q '^open' "$tmp/idle.log"
 }
 opens 1 1 $((1 << 30)) || fail 'a region of 1 GiB'

@@ -85,7 +85,7 @@ for who in 60010 60003:60020; do
 	may $who drain on
 	may $who drain off
 	may $who path set-primary "$(field assoc id)" "$b"
-	[ "$DDP_TRANSPORT" != user ] || timeout 20 "$(command -v setpriv)" --reuid="${who%:*}" --regid="${who%:*}" --groups=60020 "$ddpctl" --socket "$(socket_of a)" -c 1 capture - >"$tmp/packets" 2>"$tmp/may.log" || fail "$who captures nothing"
+	[ "$DDP_TRANSPORT" != user ] || timeout 300 "$(command -v setpriv)" --reuid="${who%:*}" --regid="${who%:*}" --groups=60020 "$ddpctl" --socket "$(socket_of a)" -c 1 capture - >"$tmp/packets" 2>"$tmp/may.log" || fail "$who captures nothing"
 	may $who session terminate "$(field assoc id)" "$(field session stream)"
 	eventually 10 gone "$(pid_of ping)" || fail "$who: session terminate"
 	ping

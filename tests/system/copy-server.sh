@@ -25,7 +25,7 @@ attack() {
 	fi
 	ln -s "$tmp/$name/outside" "$tmp/$name/$way"
 	state "$name" >"$tmp/before"
-	timeout 60 "$ddpcp" --socket "$(socket_of a)" "$@" get "$a:$name" "$tmp/$name/in" >"$tmp/cp.log" 2>&1
+	timeout 300 "$ddpcp" --socket "$(socket_of a)" "$@" get "$a:$name" "$tmp/$name/in" >"$tmp/cp.log" 2>&1
 	status=$?
 	[ $status -eq 1 ] || fail "$name: exit status $status"
 	grep -qF -- "$words" "$tmp/cp.log" || fail "$name: ddpcp did not say: $words"

@@ -142,13 +142,17 @@ refuses 1 'bad.yaml:2:3: limits.mrz: unknown key: did you mean mrs?' config chec
 
 # top: rates of what happens; ^C ends it.
 ping
-ctl a -j -w 0.2 -c 2 top >"$tmp/top.json" || fail 'top -j'
-python3 - "$tmp/top.json" <<'END' || fail 'top'
+# A busy machine may leave the program without a round in so short a time: then it is asked again.
+top_shows() {
+	ctl a -j -w 0.2 -c 2 top >"$tmp/top.json" || fail 'top -j'
+	python3 - "$tmp/top.json" <<'END'
 import json, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]
 assert len(lines) == 2 and all(0.1 < t["seconds"] and len(t["status"]) == len(t["assoc"]) == len(t["qp"]) == 1 for t in lines), lines
 assert any(t["qp"][0]["tx_bytes"] > 0 and t["status"][0]["tx_packets"] > 0 for t in lines), lines
 END
+}
+eventually 10 top_shows || fail 'top'
 ctl b -j listener >"$tmp/listener.json" || fail 'listener -j'
 kinds=(top="$tmp/top.json" event="$tmp/json.log" metric-list="$tmp/stats.json" listener-list="$tmp/listener.json")
 for object in status assoc path session qp event client config limit user peer turn; do
@@ -160,12 +164,15 @@ valid "${kinds[@]}" error-list="$tmp/error.json"
 background top "$ddpctl" --socket "$(socket_of a)" -w 0.1 top
 eventually 10 grep -q 'ddping' "$tmp/top.log" || fail 'top shows no program'
 kill -INT "$(pid_of top)"
-ctl a -w 0.1 -c 1 top users sort bytes >"$tmp/users.log" || fail 'top users'
-grep -qE "^ *$(id -u)  $(id -un) +[1-9]" "$tmp/users.log" || fail "top users: $(cat "$tmp/users.log")"
+users_show() {
+	ctl a -w 0.1 -c 1 top users sort bytes >"$tmp/users.log" || fail 'top users'
+	grep -qE "^ *$(id -u)  $(id -un) +[1-9]" "$tmp/users.log"
+}
+eventually 10 users_show || fail "top users: $(cat "$tmp/users.log")"
 ctl a -c 1 top sort size 2>"$tmp/users.log" && fail 'top takes an unknown order'
 grep -q "'size' is not one of: traffic messages" "$tmp/users.log" || fail "top sort size: $(cat "$tmp/users.log")"
 eventually 10 gone "$(pid_of top)" || fail 'top goes on after SIGINT'
-timeout 60 python3 "$top_srcdir/tests/system/terminal.py" "$ddpctl" "$(socket_of a)" || fail 'top on a small terminal'
+timeout 300 python3 "$top_srcdir/tests/system/terminal.py" "$ddpctl" "$(socket_of a)" || fail 'top on a small terminal'
 kill -INT "$(pid_of ping)"
 eventually 10 gone "$(pid_of ping)" || fail 'ddping goes on'
 
@@ -206,5 +213,5 @@ if [ "$(id -u)" = 0 ]; then
 	[ $? -eq 4 ] || fail 'drain by another user: not status 4'
 fi
 stop a || fail "daemon a: exit status $?"
-grep -q 'closed the connection' "$tmp/monitor.log" || fail 'the monitor does not say that the daemon is gone'
+eventually 10 grep -q 'closed the connection' "$tmp/monitor.log" || fail 'the monitor does not say that the daemon is gone'
 stop b || fail "daemon b: exit status $?"

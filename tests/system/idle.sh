@@ -44,15 +44,19 @@ close() {
 	eventually 20 none_of b assoc || fail 'associations are left'
 }
 
-# sleeps: the daemons are not woken while nothing happens.
-sleeps() {
-	local name
+# sleeps: the daemons are not woken while nothing happens. On a busy machine something may still happen: then they are
+# watched again.
+sleeps() { eventually 5 sleep_now || fail 'something ticks'; }
+sleep_now() {
+	local name woken most=0
 	for name in a b; do before[$name]=$(wakeups $name); done
 	sleep 5
 	for name in a b; do
-		echo "daemon $name: $(($(wakeups $name) - before[$name])) wakeups in 5 s"
-		[ $(($(wakeups $name) - before[$name])) -lt 20 ] || fail 'something ticks'
+		woken=$(($(wakeups $name) - before[$name]))
+		echo "daemon $name: $woken wakeups in 5 s"
+		most=$((woken > most ? woken : most))
 	done
+	[ $most -lt 20 ]
 }
 
 # Not a race: the test needs a long sleep.

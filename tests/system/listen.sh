@@ -30,7 +30,7 @@ print(s["naddrs"], s["addr1"], s["addr2"])'; }
 waits() { ctl "$1" -j status | python3 -c 'import json, sys
 print(json.load(sys.stdin)[0]["waits_for"] or "")'; }
 is_at() { [ "$(at "$1")" = "$2" ]; }
-listens() { eventually 1 is_at "$1" "$2" || fail "$1 is at '$(at "$1")', not '$2'"; }
+listens() { eventually 5 is_at "$1" "$2" || fail "$1 is at '$(at "$1")', not '$2'"; }
 # shellcheck disable=SC2053 # a pattern
 waits_for() { [[ $(waits "$1") == $2 ]]; }
 pings() { "$ddping" --socket "$(socket_of peer)" -c 1 "$1" >"$tmp/ping.log" 2>&1; }
@@ -79,10 +79,10 @@ daemon link eth1
 listens link '5 192.0.2.3 2001:db8::1'
 ip link set eth1 down && ip link set eth1 name lan1 && ip link set lan1 up || fail 'rename'
 listens link '2 127.0.0.1 ::1'
-waits_for link 'eth1 (no such interface, and no host of this name*)' || fail "waits for '$(waits link)'"
+eventually 5 waits_for link 'eth1 (no such interface, and no host of this name*)' || fail "waits for '$(waits link)'"
 ip link add eth1 type veth peer name far3 && ip link set far3 up && ip link set eth1 up && ip address add 192.0.2.9/32 dev eth1 || fail 'a new eth1'
 first_is() { [[ $(at "$1") == ?' '"$2 "* ]]; }
-eventually 1 first_is link 192.0.2.9 || fail "not at the new interface: $(at link)"
+eventually 5 first_is link 192.0.2.9 || fail "not at the new interface: $(at link)"
 stop link || fail "daemon link: exit status $?"
 
 # What does not exist yet, or never.
@@ -105,7 +105,7 @@ stop host || fail "daemon host: exit status $?"
 
 # Names of hosts. Loopback addresses that another daemon has are no reason not to start.
 daemon name localhost
-eventually 1 waits_for name '' || fail "waits for '$(waits name)'"
+eventually 5 waits_for name '' || fail "waits for '$(waits name)'"
 [[ $(at name) == *127.0.0.1* ]] || fail "localhost is not 127.0.0.1: $(at name)"
 [ "$DDP_TRANSPORT" != kernel ] || exit 0
 daemon other 192.0.2.50

@@ -19,7 +19,7 @@ for op in write read send fetch-add; do
 	perf -j -b -q 2 -c 300 -r 3 "$b" $op rate >"$tmp/$op.json" || fail "$op: $(cat "$tmp/said")"
 	valid_tool ddperf="$tmp/$op.json"
 done
-perf -j -q 2 -t 0.1 -i 20 "$b" send bw >"$tmp/bw.json" || fail "send bw: $(cat "$tmp/said")"
+perf -j -q 2 -t 1 -i 20 "$b" send bw >"$tmp/bw.json" || fail "send bw: $(cat "$tmp/said")"
 perf -j -q 2 -c 50 -r 2 "$b" write lat >"$tmp/lat.json" || fail "write lat: $(cat "$tmp/said")"
 valid_tool ddperf="$tmp/bw.json" ddperf="$tmp/lat.json"
 python3 - "$tmp" <<'PYTHON' || fail 'figures'

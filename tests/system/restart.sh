@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: servers of ddping, ddperf and ddpcp survive restarts of both daemons, in order and by SIGKILL. Each call of a
 # client meanwhile ends with success or with a reason, and no byte is wrong. A copy goes on where it was. Clients are of
-# another user where root may start them. DDP_RESTARTS: how many, 10 by default.
+# another user where root may start them. DDP_RESTARTS: how many, 10 by default; DDP_RESTART_BYTES: of that copy.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping ddperf ddpcp
@@ -71,17 +71,22 @@ again() {
 	daemon "$1" "$2" "$quick"
 }
 
-# A copy whose daemon is killed, and then that of its server, goes on.
-head -c 200000000 /dev/urandom >"$tmp/long"
-background long "${as_other[@]}" "$ddpcp" put --retry 600 --socket "$(socket_of a)" "$tmp/long" "$there:long"
-has_part() { [ -n "$(find "$tmp/root" -name '.ddpcp-long*' -size +1M)" ]; }
-eventually 10 has_part || fail 'no part of the file'
-again a "$here" KILL
-again b "$there" KILL
-eventually 60 gone "$(pid_of long)" || fail 'the copy does not end'
-wait "$(pid_of long)" || fail 'the copy failed'
-cmp "$tmp/long" "$tmp/root/long" || fail 'the copy is wrong'
-grep -q 'trying again' "$tmp/long.log" || fail 'the copy was not interrupted'
+# A copy whose daemon is killed, and then that of its server, goes on. One that has ended before the kill shows nothing: then
+# another one begins.
+has_part_or_gone() { [ -n "$(find "$tmp/root" -name '.ddpcp-long*' -size +1M)" ] || gone "$(pid_of long)"; }
+is_interrupted() {
+	rm -f "$tmp/root/long"
+	background long "${as_other[@]}" "$ddpcp" put --retry 600 --socket "$(socket_of a)" "$tmp/long" "$there:long"
+	eventually 10 has_part_or_gone || fail 'no part of the file'
+	again a "$here" KILL
+	again b "$there" KILL
+	eventually 60 gone "$(pid_of long)" || fail 'the copy does not end'
+	wait "$(pid_of long)" || fail 'the copy failed'
+	cmp "$tmp/long" "$tmp/root/long" || fail 'the copy is wrong'
+	grep -q 'trying again' "$tmp/long.log"
+}
+head -c "${DDP_RESTART_BYTES:-200000000}" /dev/urandom >"$tmp/long"
+eventually 10 is_interrupted || fail 'no copy was interrupted'
 rm "$tmp/long" "$tmp/root/long"
 
 for c in ping measure copy; do : >"$tmp/$c.calls"; done

@@ -18,7 +18,7 @@ children="$children $pid"
 # stage NAME: waits for that stage; the words after the name go to the variable rest.
 stage() {
 	local word name
-	while read -r -t 30 -u "${stages[0]}" word name rest; do
+	while read -r -t 300 -u "${stages[0]}" word name rest; do
 		if [ "$word $name" = "stage $1" ]; then return; fi
 		echo "$word $name $rest"
 		[ "$word" = ok ] || break

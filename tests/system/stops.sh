@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: a daemon or program that is stopped (SIGSTOP) harms nobody else: sessions that are not its own go on, the
 # other daemons answer, and afterwards nothing is left. Its own session goes on, or ends with a reason. Each is stopped
-# until the others have done 300 rounds; DDP_STOP_SECONDS: at least so long.
+# until the others have done 300 rounds, or DDP_STOP_ROUNDS; DDP_STOP_SECONDS: at least so long.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping
 
-seconds=${DDP_STOP_SECONDS:-0} wanted=300 most_growth=2048 # KiB
+seconds=${DDP_STOP_SECONDS:-0} wanted=${DDP_STOP_ROUNDS:-300} most_growth=2048 # KiB
 declare -A at=([a]=$(address 0) [b]=$(address 1) [c]=$(address 2)) kept=()
 
 # Clients by the daemons at their ends: ab is a program of a, and its server one of b.

@@ -39,7 +39,7 @@ initiator() {
 	local words=$1 log=$tmp/initiator.log
 	shift
 	on b
-	for _ in 1 2 3 4; do
+	for _ in {1..20}; do
 		"${with[@]}" "$@" "$url" >"$log" 2>&1
 		grep -qE "$words" "$log" && return
 		grep -q 'revents is not POLLIN' "$log" || break
