@@ -12,8 +12,9 @@ seconds=${SOAK_SECONDS:-3600} sessions=${SOAK_SESSIONS:-500}
 programs=5 ports=8 port=6100 most_growth=4096 # KiB
 stay=$((seconds / 20 > 5 ? seconds / 20 : 5))
 
+# The emulator ends by itself, far after the test.
 # shellcheck disable=SC2046,SC2086
-link $([ -n "${SOAK_LINK:-}" ] && link_keys "$SOAK_LINK" || echo $(link_keys lan) loss=1000)
+link $([ -n "${SOAK_LINK:-}" ] && link_keys "$SOAK_LINK" || echo $(link_keys lan) loss=1000) time=$((2 * seconds + 600))
 host_daemon a
 host_daemon b
 server serve b "$bin/tests/net/soak" serve "$(socket_of b)" $port $ports
