@@ -207,6 +207,7 @@ static void enlist(struct assoc *a, struct assoc_stream *s)
 		list_add_tail(&a->quarantine, &s->timer);
 		break;
 	case SESSION_IDLE:
+	case SESSION_DEAD:
 		list_add_tail(&a->unused, &s->timer);
 		break;
 	default:
@@ -369,8 +370,11 @@ static void negotiate(struct assoc_stream *s, const struct rdmap *ep, const stru
 static struct assoc_stream *find_free(struct assoc *a)
 {
 	for (uint32_t sid = a->cfg.even ? 0 : 1; sid < a->cfg.streams; sid += 2) {
-		struct assoc_stream *s = assoc_stream_get(a, (uint16_t)sid);
+		struct assoc_stream *s;
 
+		if (assoc_stream_is_dead(a, sid))
+			continue;
+		s = assoc_stream_get(a, (uint16_t)sid);
 		if (!s || (s->session.state == SESSION_IDLE && s->events == 0))
 			return s;
 	}

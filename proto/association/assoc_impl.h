@@ -178,7 +178,7 @@ struct assoc {
 	struct list not_ready; /* rdmap.rnr.wait, by deadline: the peer has no receive */
 	struct list awaiting;  /* streams whose requests await an acknowledgment */
 	struct list quarantine;
-	struct list unused;        /* streams in SESSION_IDLE */
+	struct list unused;        /* streams in SESSION_IDLE or SESSION_DEAD */
 	struct list event_streams; /* streams with events to report, oldest first */
 
 	struct assoc_arrival in;
@@ -227,15 +227,18 @@ void assoc_streams_clear(struct assoc *a);
 /* Memory of a stream, all zero, begins as that of this stream. */
 void assoc_stream_init(struct assoc *a, struct assoc_stream *s, uint16_t sid);
 
-/* Gives the memory of streams back that have neither a session nor anything to report. No stream is
- * in use by the caller. */
+/* Gives the memory of streams back that have neither a session nor anything to report or to send.
+ * No stream is in use by the caller. */
 void assoc_streams_trim(struct assoc *a);
 
-/* The stream, initialized at its first use. NULL: the pool has no memory for it. */
+/* True if the stream is not used again and has no memory any more. sid is less than cfg.streams. */
+bool assoc_stream_is_dead(const struct assoc *a, uint32_t sid);
+
+/* The stream, initialized at its first use. NULL: the pool has no memory for it, or it is dead. */
 struct assoc_stream *assoc_stream_make(struct assoc *a, uint16_t sid);
 
 /* The stream of a message that arrived. NULL: there is none, no session can begin with this message
- * on a stream that was never used, or the pool has no memory. */
+ * on a stream that was never used, it is dead, or the pool has no memory. */
 struct assoc_stream *assoc_stream_for(struct assoc *a, const struct assoc_msg *m);
 
 static inline struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)

@@ -46,7 +46,8 @@ bool assoc_refusal_add(struct assoc *a, const struct assoc_msg *m)
 	uint64_t bit = UINT64_C(1) << m->sid % BITS;
 	uint16_t sid = m->sid;
 
-	if (sid >= a->cfg.streams || (sid % 2 == 0) == a->cfg.even || !begins_session(m))
+	if (sid >= a->cfg.streams || (sid % 2 == 0) == a->cfg.even || !begins_session(m) ||
+	    assoc_stream_is_dead(a, sid))
 		return false;
 	if (!r->turn.session.trace)
 		assoc_stream_init(a, &r->turn, sid);

@@ -3,7 +3,8 @@
  * The memory of streams. Most streams of an association are never used. The first ones of both
  * sides are beside the association; the others get blocks of the pool when they are used, one for
  * some streams and one for the private data of each. The pool may have none left. Blocks go back
- * when their streams are free again, so that an association costs as much as its sessions now.
+ * when their streams are free again, or never used again, of which a bit is left: so an association
+ * costs as much as its sessions now.
  */
 #include <string.h>
 
@@ -13,6 +14,7 @@
 enum {
 	OWN = 2, /* pieces beside the association: ours and the peer's first streams */
 	BLOCKS = 1 + ASSOC_PIECE,
+	BITS = 64,
 };
 
 static_assert(ASSOC_PIECE * sizeof(struct assoc_stream) <= BLOCKS_SIZE, "a piece is in a block");
@@ -33,9 +35,26 @@ static size_t pieces_size(const struct assoc_cfg *cfg)
 				_Alignof(struct assoc_stream));
 }
 
+/* A bit for each stream that is dead and has no memory. They follow the pieces. */
+static uint64_t *dead_bits(const struct assoc *a)
+{
+	return (uint64_t *)(void *)((uint8_t *)a->piece + pieces_size(&a->cfg));
+}
+
+static size_t dead_bits_size(const struct assoc_cfg *cfg)
+{
+	return (cfg->streams + BITS - 1U) / BITS * sizeof(uint64_t);
+}
+
 size_t assoc_streams_size(const struct assoc_cfg *cfg)
 {
-	return own_pieces_size() + pieces_size(cfg);
+	return checked_round_up(own_pieces_size() + pieces_size(cfg) + dead_bits_size(cfg),
+				_Alignof(struct assoc_stream));
+}
+
+bool assoc_stream_is_dead(const struct assoc *a, uint32_t sid)
+{
+	return dead_bits(a)[sid / BITS] >> sid % BITS & 1;
 }
 
 uint32_t assoc_streams_blocks(void)
@@ -79,6 +98,8 @@ struct assoc_stream *assoc_stream_make(struct assoc *a, uint16_t sid)
 	struct assoc_stream **at = &a->piece[assoc_piece_of(sid)];
 	struct assoc_stream *s;
 
+	if (assoc_stream_is_dead(a, sid))
+		return NULL;
 	if (!*at) {
 		if (!blocks_reserve(a->cfg.pool, BLOCKS))
 			return NULL;
@@ -122,6 +143,8 @@ static void free_stream(struct assoc *a, struct assoc_stream *s)
 	uint32_t i = assoc_piece_of(s->session.sid);
 	bool used = false;
 
+	if (s->session.state == SESSION_DEAD)
+		dead_bits(a)[s->session.sid / BITS] |= UINT64_C(1) << s->session.sid % BITS;
 	list_del(&s->timer);
 	list_del(&s->await);
 	clear_stream(a, s);
@@ -132,12 +155,18 @@ static void free_stream(struct assoc *a, struct assoc_stream *s)
 		free_piece(a, i);
 }
 
+/* The Terminate of a dead stream may still have to be sent. */
+static bool is_spent_stream(const struct assoc_stream *s)
+{
+	return s->events == 0 && (s->session.state == SESSION_IDLE || !s->terminate_due);
+}
+
 void assoc_streams_trim(struct assoc *a)
 {
 	list_foreach_safe (it, &a->unused) {
 		struct assoc_stream *s = list_entry(it, struct assoc_stream, timer);
 
-		if (s->events == 0 && s != a->in.stream && s != a->out.stream)
+		if (is_spent_stream(s) && s != a->in.stream && s != a->out.stream)
 			free_stream(a, s);
 	}
 }

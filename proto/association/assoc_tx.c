@@ -276,6 +276,8 @@ bool assoc_tx_accepted(struct assoc *a)
 		a->count.tx_terminates++;
 		s->terminate_due = false;
 		assoc_session(a, s, SESSION_LAST_SENT);
+		if (s->session.state == SESSION_DEAD)
+			assoc_streams_trim(a); /* it had only this to send */
 		break;
 	}
 	return over;

@@ -214,6 +214,122 @@ Test(assoc_end, stream_of_a_peer_that_never_terminates_is_not_reused)
 	cr_expect_neq(next, sid);
 }
 
+/* Sessions of the peer on all its streams, which end without a Terminate of the peer. */
+static struct pair_qp *dying[8];
+
+static void open_all(void)
+{
+	for (uint16_t sid = 1; sid < pair_cfg(true).streams; sid += 2) {
+		struct pair_msg m = pair_control(sid, 0, WIRE_INITIATE, NULL, 0);
+
+		pair_push(&a, &m);
+		expect_event(&a, ASSOC_EV_REQUEST);
+		pair_plain_accept(a.assoc, sid, dying[sid]->ep, NULL, 0);
+		expect_control(&a, sid, 0, WIRE_ACCEPT);
+	}
+	assoc_tx_acked(a.assoc);
+}
+
+/* One of each session, in any order. */
+static void expect_terminates(void)
+{
+	struct pair_msg m;
+	uint16_t n = 0;
+
+	for (; pair_pull(&a, &m); n++) {
+		cr_expect_eq(be_get16(m.b), 1);
+		cr_expect_eq(be_get16(m.b + 2), WIRE_TERMINATE);
+	}
+	cr_expect_eq(n, pair_cfg(true).streams / 2);
+}
+
+static void let_all_die(bool sends)
+{
+	const uint16_t streams = pair_cfg(true).streams;
+
+	open_all();
+	for (uint16_t sid = 1; sid < streams; sid += 2)
+		assoc_close(a.assoc, dying[sid]->ep);
+	if (sends)
+		expect_terminates();
+	assoc_tick(a.assoc, PAIR_CLOSE_MS);
+	for (uint16_t sid = 1; sid < streams; sid += 2)
+		expect_event(&a, ASSOC_EV_CLOSED);
+	expect_no_event(&a);
+}
+
+static void setup_dying(void)
+{
+	setup();
+	cr_assert_leq(pair_cfg(true).streams, 8);
+	for (uint16_t sid = 1; sid < pair_cfg(true).streams; sid += 2)
+		dying[sid] = pair_qp(&a);
+}
+
+TestSuite(assoc_dead, .init = setup_dying, .fini = teardown);
+
+/* A peer that never terminates its sessions leaves a bit of each, and cannot begin another one. */
+Test(assoc_dead, a_stream_that_is_not_used_again_gives_its_memory_back)
+{
+	uint64_t used = a.pool->blocks.used, reserved = a.pool->blocks.reserved;
+	const uint16_t streams = pair_cfg(true).streams;
+	uint64_t bad;
+
+	let_all_die(true);
+	cr_expect_eq(a.pool->blocks.used, used);
+	cr_expect_eq(a.pool->blocks.reserved, reserved);
+	bad = assoc_counters(a.assoc)->rx_violations;
+	for (uint16_t sid = 1; sid < streams; sid += 2) {
+		struct pair_msg m = pair_control(sid, 0, WIRE_INITIATE, NULL, 0);
+
+		cr_expect_str_eq(state_of(&a, sid), "dead");
+		pair_push(&a, &m);
+	}
+	expect_no_event(&a);
+	expect_nothing_sent(&a);
+	cr_expect_eq(assoc_counters(a.assoc)->rx_violations, bad + streams / 2U);
+	cr_expect_eq(assoc_counters(a.assoc)->rx_refused, 0);
+	cr_expect_eq(a.pool->blocks.reserved, reserved);
+}
+
+/* Its Terminate is sent first, whenever the transport takes it. */
+Test(assoc_dead, a_dead_stream_keeps_its_memory_until_its_terminate_is_sent)
+{
+	uint64_t reserved = a.pool->blocks.reserved;
+
+	let_all_die(false);
+	cr_expect_gt(a.pool->blocks.reserved, reserved);
+	expect_terminates();
+	cr_expect_eq(a.pool->blocks.reserved, reserved);
+	cr_expect_str_eq(state_of(&a, 1), "dead");
+}
+
+/* Of our own streams, too. */
+Test(assoc_dead, a_dead_stream_without_memory_is_not_chosen_again)
+{
+	const uint16_t streams = pair_cfg(true).streams;
+	uint16_t sid;
+
+	for (uint16_t i = 0; i < streams; i += 2) {
+		struct pair_qp *qp = dying[i + 1];
+		struct pair_msg m;
+
+		cr_assert_eq(pair_plain_connect(a.assoc, qp->ep, NULL, 0, &sid), ASSOC_E_OK);
+		cr_assert_eq(sid, i);
+		expect_control(&a, sid, 0, WIRE_INITIATE);
+		m = pair_control(sid, 0, WIRE_ACCEPT, NULL, 0);
+		pair_push(&a, &m);
+		expect_event(&a, ASSOC_EV_ACCEPTED);
+		assoc_close(a.assoc, qp->ep);
+		expect_control(&a, sid, 1, WIRE_TERMINATE);
+		assoc_tick(a.assoc, (i + 2U) * PAIR_CLOSE_MS);
+		expect_event(&a, ASSOC_EV_CLOSED);
+		expect_no_event(&a);
+	}
+	cr_expect(assoc_full(a.assoc));
+	cr_expect_eq(pair_plain_connect(a.assoc, qa->ep, NULL, 0, &sid), ASSOC_E_NO_STREAM);
+}
+
 /* rows: 5041-6.2.1-01 */
 Test(assoc_end, a_long_message_may_take_longer_than_the_time_limit)
 {
