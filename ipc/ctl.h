@@ -154,6 +154,7 @@ struct ctl_assoc {
 	uint64_t retransmits; /* DATA chunks sent again */
 	struct ctl_flow flow; /* of the primary path; left out if the transport does not know it */
 	uint64_t wrong_tags;  /* packets in its name with another tag; left out with the flow */
+	uint64_t rx_refused; /* Initiates without memory for their stream; left out with the flow */
 };
 
 struct ctl_session {

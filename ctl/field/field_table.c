@@ -96,6 +96,7 @@ static const struct field assoc_fields[] = {
 	F(assoc, rx_violations, NUM, STATS),
 	FIELD(assoc, "retransmits", retransmits, NUM, "chunks", STATS),
 	F(assoc, wrong_tags, NUM, STATS),
+	F(assoc, rx_refused, NUM, STATS),
 	FLOW(assoc, DETAIL),
 	F(assoc, last_error, STRING, DETAIL),
 	F(assoc, last_error_ms, MSEC, DETAIL),

@@ -64,6 +64,8 @@ static const struct metric metrics[] = {
 	COUNTER("assoc", "retransmits", "assoc_retransmits", "", "Chunks sent again."),
 	COUNTER("assoc", "wrong_tags", "assoc_wrong_tags", "",
 		"Packets in the name of the association with another verification tag."),
+	COUNTER("assoc", "rx_refused", "assoc_rx_refused", "",
+		"Session requests that were refused for want of memory."),
 	GAUGE("assoc", "cwnd", "assoc_cwnd_bytes", "bytes", 1, "Congestion window."),
 	GAUGE("assoc", "mtu", "assoc_mtu_bytes", "bytes", 1, "MTU of the path."),
 	GAUGE("assoc", "sessions", "assoc_sessions", "", 1, "Sessions on the association."),

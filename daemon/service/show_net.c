@@ -143,6 +143,7 @@ static void put_counters(struct ctl_assoc *r, const struct assoc_counters *n)
 	r->rx_early = n->rx_early;
 	r->rx_dropped = n->rx_dropped;
 	r->rx_violations = n->rx_violations;
+	r->rx_refused = n->rx_refused;
 }
 
 static void show_assoc(struct show *s, const struct association *assoc)

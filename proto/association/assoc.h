@@ -350,6 +350,8 @@ struct assoc_counters {
 	uint64_t tx_segments, tx_control, tx_terminates;
 	uint64_t rx_held; /* messages that waited for a receive */
 	uint64_t tx_credits, rx_credits;
+	uint64_t rx_refused; /* Initiates for whose stream there was no memory; rx_dropped has them,
+				too */
 };
 
 /* The counters, valid as long as the association. They never decrease. */

@@ -572,6 +572,7 @@ void assoc_rx_placed(struct assoc *a)
 		feed_session(a, s, SESSION_RX_VIOLATION);
 		break;
 	case ASSOC_REFUSED:
+		a->count.rx_refused++;
 		a->count.rx_dropped++;
 		break;
 	case ASSOC_EARLY:

@@ -287,8 +287,10 @@ Test(assoc, without_memory_for_its_stream_an_initiate_is_refused)
 	for (uint16_t sid = 5; sid < streams; sid += 2)
 		expect_control(&a, sid, 0, WIRE_TERMINATE);
 	expect_nothing_sent(&a);
+	cr_expect_eq(assoc_counters(a.assoc)->rx_refused, streams / 2U - 2);
 	initiate(&a, 5);
 	expect_control(&a, 5, 0, WIRE_TERMINATE);
+	cr_expect_eq(assoc_counters(a.assoc)->rx_refused, streams / 2U - 1);
 	cr_expect_eq(assoc_counters(a.assoc)->rx_violations, 0);
 }
 
@@ -305,6 +307,7 @@ Test(assoc, without_memory_other_messages_are_not_answered)
 	pair_push(&a, &m);
 	expect_nothing_sent(&a);
 	cr_expect_eq(assoc_counters(a.assoc)->rx_violations, 4);
+	cr_expect_eq(assoc_counters(a.assoc)->rx_refused, 0);
 	initiate(&a, 5);
 	assoc_lost(a.assoc);
 	expect_nothing_sent(&a);
