@@ -92,7 +92,8 @@ static struct ddp_id *addressee(struct ddp_ctx *ctx, const struct msg_event *rec
 	return id;
 }
 
-/* A session request gets a new id. */
+/* A session request gets a new id. Without memory for it the peer is refused, and the caller waits
+ * for the next event: the request is one of many, and no failure of the call. */
 static int new_session_request(struct ddp_ctx *ctx, struct event *ev)
 {
 	struct ddp_id *id = id_new(ctx, "ddp_get_cm_event", ev->pub.id->user);
@@ -100,7 +101,7 @@ static int new_session_request(struct ddp_ctx *ctx, struct event *ev)
 	if (!id) {
 		id_refuse(ctx, ev->rec.request);
 		context_use(ctx, &ev->pub.id->events, -1);
-		return -ENOMEM;
+		return E_NO_OBJECT;
 	}
 	pthread_mutex_lock(&ctx->lock);
 	id->kind = ID_REQUEST;
@@ -155,7 +156,7 @@ static int translate(struct event *ev)
 	return 0;
 }
 
-/* Returns 0, -ENOMEM, -EPROTO, or E_NO_OBJECT. */
+/* Returns 0, -EPROTO, or E_NO_OBJECT. */
 static int deliver_event(struct ddp_ctx *ctx, struct event *ev)
 {
 	int r = translate(ev);

@@ -66,6 +66,28 @@ Test(events, a_request_comes_with_a_new_id_and_private_data)
 	cr_assert_eq(ddp_id_user(ev->listener), &fake);
 }
 
+/* All ids are in use. Their peers are refused, and the call waits for the events of others. */
+Test(events, requests_without_room_for_their_ids_are_refused_and_no_failure)
+{
+	static struct ddp_id *id[1 << 16];
+	const struct msg_event first = {.type = MSG_EV_REQUEST, .cookie = cookie(), .request = 9};
+	const struct msg_event next = {.type = MSG_EV_REQUEST, .cookie = cookie(), .request = 10};
+	unsigned n = 0;
+
+	while (ddp_create_id(ctx, NULL, &id[n]) == 0)
+		n++;
+	cr_assert_gt(n, 60000);
+	fake_event(&fake, first);
+	cr_expect_eq(ddp_get_cm_event(ctx, &ev, 0), -EAGAIN, "%s", ddp_last_reason());
+	cr_expect_eq(fake_last(&fake, MSG_REJECT)->reject.request, 9);
+	cr_assert_eq(ddp_destroy_id(id[0]), 0);
+	fake_event(&fake, next);
+	cr_assert_eq(ddp_get_cm_event(ctx, &ev, -1), 0);
+	cr_expect_eq(ev->listener, listener);
+	ddp_ack_cm_event(ev);
+	cr_expect_eq(ddp_destroy_id(listener), 0, "the request that was refused holds it");
+}
+
 Test(events, an_event_holds_its_ids_until_it_is_acknowledged)
 {
 	struct ddp_id *id;
