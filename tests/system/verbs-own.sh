@@ -36,6 +36,7 @@ run verbs_access "$a" "$b"
 run verbs_enhanced
 run verbs_cm "$a" "$b"
 run verbs_late
+run verbs_unaccepted
 run verbs_fork
 run verbs_dl
 DDPVERBS_IWARP=1 run verbs_cm "$a" "$b"

@@ -110,7 +110,7 @@ struct ibv_qp_init_attr side_init(const struct side *s)
 
 /* ---- pairs ---- */
 
-static void to_init(struct ibv_qp *qp)
+void rig_to_init(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
@@ -130,7 +130,7 @@ static int of_rc(const struct ibv_qp *qp, int mask)
 	return qp->qp_type == IBV_QPT_RC ? mask : 0;
 }
 
-static void to_rtr(struct ibv_qp *qp, uint32_t peer, const union ibv_gid *gid)
+void rig_to_rtr(struct ibv_qp *qp, uint32_t peer, const union ibv_gid *gid)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
@@ -166,9 +166,9 @@ static void to_rts(struct ibv_qp *qp, uint8_t rnr_retry)
 void pair_connect(struct pair *p)
 {
 	for (int i = 0; i < 2; i++)
-		to_init(p->qp[i]);
+		rig_to_init(p->qp[i]);
 	for (int i = 0; i < 2; i++)
-		to_rtr(p->qp[i], p->qp[!i]->qp_num, &p->side[!i]->gid);
+		rig_to_rtr(p->qp[i], p->qp[!i]->qp_num, &p->side[!i]->gid);
 	for (int i = 0; i < 2; i++)
 		to_rts(p->qp[i], p->impatient ? 1 : 7);
 }

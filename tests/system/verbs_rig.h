@@ -78,6 +78,10 @@ void pair_close(struct pair *p);
 /* Connects queue pairs that exist. */
 void pair_connect(struct pair *p);
 
+/* The steps of that: from RESET to INIT, and to RTR with the peer's number and GID. */
+void rig_to_init(struct ibv_qp *qp);
+void rig_to_rtr(struct ibv_qp *qp, uint32_t peer, const union ibv_gid *gid);
+
 /* ---- work ---- */
 
 /* An element: len bytes of the side's memory from an offset. */

@@ -211,22 +211,36 @@ static int connect_qp(struct qp *qp)
 
 /* ---- requests ---- */
 
-/* The session's id takes the place of the one that the queue pair was made on. */
-static int accept_request(struct qp *qp)
+/* On this id. If that fails, the queue pair is where it was. */
+static int accept_on(struct qp *qp, struct ddp_id *id)
 {
-	struct ddp_id *id = qp->request, *old = qp->own.id;
 	int r = ddp_move_qp(qp->ddp, id);
 
-	qp->request = NULL;
-	if (r) {
-		host_drop_id(host_of_qp(qp), id);
+	if (r)
 		return error_of_call("ibv_modify_qp", r);
-	}
-	qp->own.id = id;
-	qp->joined = true;
-	ddp_destroy_id(old);
 	r = ddp_accept(id, NULL);
-	return r ? error_of_call("ibv_modify_qp", r) : 0;
+	if (r == 0)
+		return 0;
+	r = error_of_call("ibv_modify_qp", r);
+	ddp_move_qp(qp->ddp, qp->own.id);
+	return r;
+}
+
+/* The session's id takes the place of the one that the queue pair was made on. The peer of a
+ * request that cannot be accepted is refused. */
+static int accept_request(struct qp *qp)
+{
+	struct ddp_id *id = qp->request, *unused = qp->own.id;
+	int r = accept_on(qp, id);
+
+	qp->request = NULL;
+	qp->joined = r == 0;
+	if (r == 0)
+		qp->own.id = id;
+	else
+		unused = id;
+	host_drop_id(host_of_qp(qp), unused);
+	return r;
 }
 
 /* The queue pair that a request is for, if it expects one from this peer or may do so later. */
@@ -283,7 +297,9 @@ static void on_oob_request(struct event_sink *sink, const struct ddp_cm_event *e
 	qp->request = ev->id;
 	qp->request_addr = ev->peer;
 	ddp_id_set_user(ev->id, &qp->own.sink);
-	answer_request(qp);
+	/* The program is in no call that could fail: its work fails, as if the peer had left. */
+	if (answer_request(qp))
+		qp_session_ended(qp, true);
 }
 
 /* Events of the session, or of the request that waits. */
