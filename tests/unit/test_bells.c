@@ -8,10 +8,12 @@
 #include "daemon/objects/sessions/bells.h"
 #include "daemon/objects/client/client.h"
 
-enum { IDLE_CLIENTS = 3000, PAGE = sizeof(struct bell_page) };
+enum { IDLE_CLIENTS = 3000, CLIENTS = IDLE_CLIENTS + 10, PAGE = sizeof(struct bell_page) };
 
 static struct worker w;
 static struct drr users[2];
+static struct client *made[CLIENTS];
+static unsigned clients;
 
 static void start(void)
 {
@@ -21,7 +23,17 @@ static void start(void)
 		drr_init(&users[i], &w.bells);
 }
 
-TestSuite(bells, .init = start);
+static void stop(void)
+{
+	while (clients > 0) {
+		struct client *c = made[--clients];
+
+		idtab_deinit(&c->handles.qps);
+		free(c);
+	}
+}
+
+TestSuite(bells, .init = start, .fini = stop);
 
 static struct bell_page *page(int prot)
 {
@@ -37,6 +49,8 @@ static struct client *client(struct bell_page *p)
 	struct client *c = calloc(1, sizeof(*c));
 
 	cr_assert_not_null(c);
+	cr_assert_lt(clients, CLIENTS);
+	made[clients++] = c;
 	c->worker = &w;
 	c->bells.page = p;
 	list_init(&c->bells.polled);
