@@ -53,6 +53,7 @@ for object in assoc path session qp client; do
 	sees 60002 $object 0
 	sees 0 $object 0
 done
+ctl_as 60010 -o user | grep -q '^user uid 60001 .*clients 1 .*qps 1 ' || fail "the user with the session: $(ctl_as 60010 -o user)"
 for object in event peer; do
 	sees 60002 $object 0
 	ctl_as 60010 $object | grep -q . || fail "the administrator sees no $object"

@@ -69,6 +69,8 @@ ddpsctpd --verb|--verbose
 ddpsctpd --config $tmp/folder/fi|$tmp/folder/file-1
 ddpmetrics --lis|--listen
 ddpctl top |users sort
+ddpctl capture - |assoc qp snap
+ddpctl capture - snap 40 |assoc qp snap
 ddpctl top users sort |bytes received
 ddpctl limit set limits.m|limits.mrs limits.mr_bytes
 ddpverbs -|-d -i

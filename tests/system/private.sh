@@ -69,6 +69,9 @@ expect 7 '' --private sh -c 'exit 7'
 expect 127 'No such file' --private "$tmp/absent"
 expect 143 '' --private sh -c 'kill $$'
 expect 137 '' --private sh -c 'kill -9 $$'
+# The program keeps what is preloaded already.
+# shellcheck disable=SC2016
+LD_PRELOAD=libm.so.6 expect 0 "$DDPVERBS_LIBRARY:libm.so.6" --private sh -c 'echo $LD_PRELOAD'
 expect 0 '127.0.0.1 127.0.0.2 127.0.0.3' --private -n 3 sh -c 'echo $DDPVERBS_ADDRESSES'
 # shellcheck disable=SC2016
 expect 0 'all 64' --private -n 64 sh -c 'n=0 IFS=:; for s in $DDPVERBS_SOCKETS; do DDP_SOCKET=$s "$0" status >/dev/null && n=$((n + 1)); done; echo all $n' "$ddpctl"

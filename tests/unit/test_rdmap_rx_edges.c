@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "proto/rdmap/rdmap_ep.h"
 #include "tests/lib/assoc_test.h"
 #include "tests/lib/fake.h"
 #include "tests/lib/vector.h"
@@ -55,6 +56,21 @@ Test(rdmap_rx_edges, window_full_of_open_receives_takes_no_more)
 	fake_push(fake_send(2, PAIR_DEPTH + 1, 0, false, "x"));
 	cr_expect_eq(fake.qp->recv_taken, PAIR_DEPTH);
 	fake_expect_terminate(PERR_NO_BUFFER);
+}
+
+/* What the error tells beside its number: see test_reason.c. */
+Test(rdmap_rx_edges, an_error_names_the_message_and_its_place)
+{
+	const struct perr_at *at = &fake.qp->ep->at;
+
+	fake_post_recvs(2, 8);
+	fake_push(fake_send(1, 1, 0, true, "good"));
+	fake_push(fake_send(2, 2, 0, false, "12345"));
+	fake_push(fake_send(3, 2, 5, true, "6789"));
+	cr_expect_eq(at->msn, 2);
+	cr_expect_eq(at->stag, 0);
+	cr_expect_eq(at->to, 5);
+	cr_expect_eq(at->len, 4);
 }
 
 Test(rdmap_rx_edges, bad_receives_are_reported_as_soon_as_they_are_the_oldest)
