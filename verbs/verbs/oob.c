@@ -338,8 +338,10 @@ static int become_ready(struct qp *qp)
 					 "the daemon cannot listen for queue pairs without rdma_cm",
 					 ENOMEM);
 	qp_note(&qp->send_imm, true); /* no other library speaks this protocol */
-	if (connects(qp))
+	if (connects(qp)) {
+		drop_request(qp); /* its peer waits for ours, or is not the one that was named */
 		return connect_qp(qp);
+	}
 	qp->state = IBV_QPS_RTR;
 	r = answer_request(qp);
 	if (r)
