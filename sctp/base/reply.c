@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sctp/base/path_select.h"
+#include "util/minmax.h"
 
 enum {
 	MOST = SCTP_BATCH_SPACE, /* bytes of such a packet */
@@ -54,7 +55,7 @@ struct sctp_writer sctp_reply_begin(struct sctp *s, const struct sctp_flow *to,
 	r = slot(s, s->reply_open);
 	r->to = *to;
 	size = ring_room(s) - SLOT;
-	w = (struct sctp_writer){.p = (uint8_t *)r + SLOT, .size = size < MOST ? size : MOST};
+	w = (struct sctp_writer){.p = (uint8_t *)r + SLOT, .size = min_u32(size, MOST)};
 	sctp_put_head(&w, head);
 	return w;
 }
@@ -130,11 +131,10 @@ static bool is_open(const struct sctp *s)
 static struct sctp_writer go_on(struct sctp *s, const struct sctp_path *p)
 {
 	struct sctp_reply *r = slot(s, s->answer);
-	uint32_t size = SCTP_REPLIES - s->answer % SCTP_REPLIES - SLOT,
-		 most = ring_room(s) + r->len;
+	uint32_t size = SCTP_REPLIES - s->answer % SCTP_REPLIES - SLOT;
 
-	size = size < most ? size : most;
-	size = size < p->pmtu.size ? size : p->pmtu.size;
+	size = min_u32(size, ring_room(s) + r->len);
+	size = min_u32(size, min_u32(MOST, p->pmtu.size));
 	s->reply_open = s->answer;
 	return (struct sctp_writer){.p = (uint8_t *)r + SLOT, .len = r->len, .size = size};
 }

@@ -115,6 +115,40 @@ Test(hostile, any_content_does_no_harm_in_any_state)
 	}
 }
 
+/* Until packets may be as long as IP permits, as over loopback. */
+static void answer_probes(void)
+{
+	p.keep_probes = true;
+	while (peer_info(&p).mtu < SCTP_MAX_PACKET) {
+		peer_advance(&p, 10000);
+		while (peer_next(&p))
+			if (p.pkt->probe)
+				peer_send_chunk(&p, SCTP_HEARTBEAT_ACK, 0, p.chunk[0].p + 4,
+						p.chunk[0].len - 4);
+	}
+}
+
+/* The answers to the chunks of a packet go into one packet, which has to fit into the batch that
+ * carries it. */
+Test(hostile, answers_do_not_grow_beyond_their_room)
+{
+	static const uint8_t info[SCTP_BATCH_SPACE - 100];
+	unsigned answers = 0;
+
+	peer_connect(&p);
+	answer_probes();
+	peer_begin(&p);
+	for (unsigned i = 0; i < 3; i++)
+		peer_put(&p, SCTP_HEARTBEAT, 0, info, sizeof(info));
+	peer_send(&p);
+	while (peer_next(&p)) {
+		cr_assert_leq(p.pkt->len, SCTP_BATCH_SPACE);
+		answers += p.chunk[0].type == SCTP_HEARTBEAT_ACK;
+	}
+	cr_assert_eq(answers, 1);
+	cr_assert_eq(p.down, 0);
+}
+
 /* Who forges packets has to guess the tag, and the association counts the guesses. */
 Test(hostile, packets_with_another_tag_are_counted)
 {
