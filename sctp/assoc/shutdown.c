@@ -43,8 +43,8 @@ void sctp_send_shutdown(struct sctp_assoc *a)
 	struct sctp_writer w = begin_with_t2(a);
 	uint32_t at;
 
-	if (!w.full && (sctp_tsn_map_gap(&a->map) || a->map.ndups))
-		w.len += sctp_tsn_map_sack(&a->map, sctp_data_rwnd(a), w.p + w.len, SACK_SPACE);
+	if (sctp_tsn_map_gap(&a->map) || a->map.ndups)
+		sctp_tsn_map_sack(&a->map, sctp_data_rwnd(a), &w, SACK_SPACE);
 	at = sctp_begin_chunk(&w, SCTP_SHUTDOWN, 0);
 	sctp_put32(&w, a->map.cum);
 	sctp_end_chunk(&w, at);

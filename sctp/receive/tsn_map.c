@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sctp/wire/tsn.h"
+#include "util/minmax.h"
 
 enum {
 	WORDS = SCTP_BLOCK / 8,
@@ -173,24 +174,26 @@ static uint32_t put_duplicates(struct sctp_tsn_map *m, uint8_t *p, uint32_t max)
 	return n;
 }
 
-uint32_t sctp_tsn_map_sack(struct sctp_tsn_map *m, uint32_t a_rwnd, uint8_t *ret, uint32_t space)
+void sctp_tsn_map_sack(struct sctp_tsn_map *m, uint32_t a_rwnd, struct sctp_writer *w,
+		       uint32_t most)
 {
-	uint32_t max, ngaps, ndups, len;
+	uint32_t max, ngaps, ndups, len, space = w->full ? 0 : min_u32(w->size - w->len, most);
+	uint8_t *p = w->p + w->len;
 
 	if (space < SACK_HEAD)
-		return 0;
-	max = ((space < SACK_MAX ? space : SACK_MAX) - SACK_HEAD) / 4;
+		return;
+	max = (min_u32(space, SACK_MAX) - SACK_HEAD) / 4;
 	if (!sctp_tsn_map_gap(m))
 		free_bits(m); /* of a TSN that was not added, or that was dropped */
-	ngaps = put_gaps(m, ret + SACK_HEAD, max);
-	ndups = put_duplicates(m, ret + SACK_HEAD + (size_t)ngaps * 4, max - ngaps);
+	ngaps = put_gaps(m, p + SACK_HEAD, max);
+	ndups = put_duplicates(m, p + SACK_HEAD + (size_t)ngaps * 4, max - ngaps);
 	len = SACK_HEAD + 4 * (ngaps + ndups);
-	ret[0] = SACK;
-	ret[1] = 0;
-	put16(ret + 2, len);
-	put32(ret + 4, m->cum);
-	put32(ret + 8, a_rwnd);
-	put16(ret + 12, ngaps);
-	put16(ret + 14, ndups);
-	return len;
+	p[0] = SACK;
+	p[1] = 0;
+	put16(p + 2, len);
+	put32(p + 4, m->cum);
+	put32(p + 8, a_rwnd);
+	put16(p + 12, ngaps);
+	put16(p + 14, ndups);
+	w->len += len;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "sctp/memory/pool.h"
+#include "sctp/wire/chunk.h"
 
 enum {
 	SCTP_MAP_WINDOW =
@@ -72,10 +73,11 @@ static inline bool sctp_tsn_map_gap(const struct sctp_tsn_map *m)
 	return m->highest != m->cum;
 }
 
-/* Writes a SACK chunk (RFC 9260 3.3.4) of at most `space` bytes: as many gap blocks as fit, lowest
- * first, then duplicates. Forgets the duplicates that it reports, and gives a bitmap back that is
- * not needed. Costs a word per 64 TSNs between cum and highest, and its blocks. Returns its length
- * (at least 16, a multiple of 4), or 0 if space is below 16. */
-uint32_t sctp_tsn_map_sack(struct sctp_tsn_map *m, uint32_t a_rwnd, uint8_t *ret, uint32_t space);
+/* Puts a SACK chunk (RFC 9260 3.3.4) of at most `most` bytes, and of what the writer has room for:
+ * as many gap blocks as fit, lowest first, then duplicates. Without room for 16 bytes it puts none.
+ * Forgets the duplicates that it reports, and gives a bitmap back that is not needed. Costs a word
+ * per 64 TSNs between cum and highest, and its blocks. */
+void sctp_tsn_map_sack(struct sctp_tsn_map *m, uint32_t a_rwnd, struct sctp_writer *w,
+		       uint32_t most);
 
 #endif

@@ -297,9 +297,7 @@ static void add_sack(struct build *w)
 		most = SCTP_MIN_PACKET - SCTP_HEAD;
 	if (most > SACK_SPACE && has_chunk(a) && sctp_sends_data(a))
 		most = SACK_SPACE;
-	if (most > wr.size)
-		most = wr.size;
-	wr.len = sctp_tsn_map_sack(&a->map, sctp_data_rwnd(a), wr.p, most);
+	sctp_tsn_map_sack(&a->map, sctp_data_rwnd(a), &wr, most);
 	use_space(w, &wr);
 	sctp_acks_sent(&a->acks, sctp_data_rwnd(a));
 }

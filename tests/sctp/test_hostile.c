@@ -4,6 +4,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "sctp/base/reply.h"
+#include "sctp/base/stack.h"
 #include "tests/sctp/peer.h"
 #include "util/be.h"
 
@@ -95,6 +97,15 @@ static void send_any(void)
 	p.from.peer = peer_addr(0);
 }
 
+/* For the next round. */
+static void another_stack(void)
+{
+	peer_close(&p);
+	cr_assert_eq(p.allocated, 0, "%zu bytes are lost", p.allocated);
+	peer_open(&p);
+	p.assoc = NULL;
+}
+
 Test(hostile, any_content_does_no_harm_in_any_state)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -107,11 +118,7 @@ Test(hostile, any_content_does_no_harm_in_any_state)
 			while (peer_next(&p))
 				;
 		}
-		/* Another stack for the next round. */
-		peer_close(&p);
-		cr_assert_eq(p.allocated, 0, "%zu bytes are lost", p.allocated);
-		peer_open(&p);
-		p.assoc = NULL;
+		another_stack();
 	}
 }
 
@@ -147,6 +154,63 @@ Test(hostile, answers_do_not_grow_beyond_their_room)
 	}
 	cr_assert_eq(answers, 1);
 	cr_assert_eq(p.down, 0);
+}
+
+static struct sctp_flow unknown_peer(void)
+{
+	return (struct sctp_flow){.peer = peer_addr(1), .udp_port = 7777};
+}
+
+/* Answers to an unknown peer, until so many bytes of their room are left. */
+static void leave_room(uint32_t room)
+{
+	const struct sctp_head head = {1, 2, 3};
+	const struct sctp_flow to = unknown_peer();
+	uint32_t slot = (sizeof(struct sctp_reply) + 7) & ~7u, left;
+
+	while ((left = SCTP_REPLIES - (p.s->reply_tail - p.s->reply_head)) > room) {
+		struct sctp_writer w = sctp_reply_begin(p.s, &to, &head);
+		uint32_t len = left - room < 2 * slot + 4112 ? left - room - slot : 4096;
+
+		while (w.len < len && !w.full)
+			sctp_put8(&w, 0);
+		cr_assert(!w.full);
+		sctp_reply_end(p.s, &w);
+	}
+}
+
+static void put_gap(void)
+{
+	peer_begin(&p);
+	peer_put_data(&p, p.tsn + 2, 0, 0, SCTP_DATA_U | SCTP_DATA_B | SCTP_DATA_E, 8);
+	peer_send(&p);
+}
+
+/* Takes the packets to the unknown peer. */
+static void take_answers(void)
+{
+	const struct sctp_flow to = unknown_peer();
+
+	while (sctp_output(p.s, &p.batch, p.now) && p.batch.to.udp_port == to.udp_port)
+		cr_assert(sctp_addr_equal(&p.batch.to.peer, &to.peer) &&
+			  p.batch.to.local == to.local);
+}
+
+/* The last answer ends where the oldest one begins, and SHUTDOWN comes with a SACK if there is a
+ * gap. */
+Test(hostile, answers_without_room_leave_the_others_as_they_are)
+{
+	for (uint32_t room = 0; room < 160; room += 8) {
+		peer_bring_to(&p, SCTP_ESTABLISHED);
+		put_gap();
+		peer_drain(&p, SCTP_SACK);
+		leave_room(SCTP_REPLIES * 3 / 4);
+		take_answers();
+		leave_room(room);
+		sctp_assoc_shutdown(p.assoc, p.now);
+		take_answers();
+		another_stack();
+	}
 }
 
 /* Who forges packets has to guess the tag, and the association counts the guesses. */

@@ -51,8 +51,11 @@ static uint32_t get32(unsigned off)
 
 static void write_sack(uint32_t space)
 {
+	struct sctp_writer w = {.p = sack, .size = sizeof(sack)};
+
 	memset(sack, 0xee, sizeof(sack));
-	sack_len = sctp_tsn_map_sack(&map, 4660, sack, space);
+	sctp_tsn_map_sack(&map, 4660, &w, space);
+	sack_len = w.len;
 	cr_assert_leq(sack_len, space);
 	for (uint32_t i = sack_len; i < sizeof(sack); i++)
 		cr_assert_eq(sack[i], 0xee, "nothing is written after the chunk");
