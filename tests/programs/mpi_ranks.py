@@ -31,7 +31,13 @@ def alltoall(size):
     return bytes(got) == b"".join(pattern(who + ME, size) for who in range(ALL))
 
 
-right = all(ring(size) and alltoall(size) for size in SIZES for _ in range(3))
+def to_itself(size):
+    got = bytearray(len(pattern(0, size)))
+    MPI.Request.Waitall([WORLD.Irecv(got, ME), WORLD.Issend(pattern(ME, size), ME)])
+    return bytes(got) == pattern(ME, size)
+
+
+right = all(ring(size) and alltoall(size) and to_itself(size) for size in SIZES for _ in range(3))
 right = right and WORLD.allreduce(ME + 1) == ALL * (ALL + 1) // 2
 if WORLD.allreduce(int(right)) != ALL:
     sys.exit("data is wrong")

@@ -147,7 +147,7 @@ void rig_to_rtr(struct ibv_qp *qp, uint32_t peer, const union ibv_gid *gid)
 			     of_rc(qp, IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)) == 0);
 }
 
-static void to_rts(struct ibv_qp *qp, uint8_t rnr_retry)
+void rig_to_rts(struct ibv_qp *qp, uint8_t rnr_retry)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS,
@@ -170,7 +170,7 @@ void pair_connect(struct pair *p)
 	for (int i = 0; i < 2; i++)
 		rig_to_rtr(p->qp[i], p->qp[!i]->qp_num, &p->side[!i]->gid);
 	for (int i = 0; i < 2; i++)
-		to_rts(p->qp[i], p->impatient ? 1 : 7);
+		rig_to_rts(p->qp[i], p->impatient ? 1 : 7);
 }
 
 void pair_open(struct pair *p, struct side *a, struct side *b)

@@ -81,6 +81,7 @@ void pair_connect(struct pair *p);
 /* The steps of that: from RESET to INIT, and to RTR with the peer's number and GID. */
 void rig_to_init(struct ibv_qp *qp);
 void rig_to_rtr(struct ibv_qp *qp, uint32_t peer, const union ibv_gid *gid);
+void rig_to_rts(struct ibv_qp *qp, uint8_t rnr_retry);
 
 /* ---- work ---- */
 

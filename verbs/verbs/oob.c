@@ -9,11 +9,14 @@
 #include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
+#include "verbs/verbs/own_peer.h"
+#include "verbs/verbs/qp_rnr.h"
 
 /*
  * A number is the SCTP port of a listener of this process and a place among its queue pairs. The
  * queue pair with the smaller address and number connects, with both numbers as private data; the
- * request waits until the other one is ready to receive.
+ * request waits until the other one is ready to receive. One that is connected to itself has a peer
+ * of its own that connects.
  */
 
 enum {
@@ -116,14 +119,22 @@ static struct host *host_of_qp(const struct qp *qp)
 
 static void drop_request(struct qp *qp)
 {
-	if (qp->request)
-		host_drop_id(host_of_qp(qp), qp->request); /* rejects it */
-	qp->request = NULL;
+	if (qp->oob.request)
+		host_drop_id(host_of_qp(qp), qp->oob.request); /* rejects it */
+	qp->oob.request = NULL;
+}
+
+static void drop_own_peer(struct qp *qp)
+{
+	if (qp->own_peer)
+		qp_num_clear(&host_of_qp(qp)->numbers, ddp_qp_num(qp->own_peer->ddp));
+	own_peer_close(qp);
 }
 
 void oob_abandon(struct qp *qp)
 {
 	drop_request(qp);
+	drop_own_peer(qp);
 	if (!qp->port)
 		return;
 	qp->port->place[qp->num % PLACES] = NULL;
@@ -181,8 +192,16 @@ static bool connects(const struct qp *qp)
 	return order < 0 || (order == 0 && qp->num < qp->attr.dest_qp_num);
 }
 
-/* From the address of the GID that the program chose; from any one if it is the first. */
-static int connect_qp(struct qp *qp)
+static bool is_own_peer(const struct qp *qp)
+{
+	union ibv_gid own = own_gid(qp), peer = peer_gid(qp);
+
+	return qp->num == qp->attr.dest_qp_num && memcmp(&own, &peer, sizeof(own)) == 0;
+}
+
+/* From the address of the GID that the program chose; from any one if it is the first. Returns 0 or
+ * a positive errno value. */
+static int connect_id(const struct qp *qp, struct ddp_id *id)
 {
 	const struct oob_hello hello = {
 		.magic = htonl(MAGIC),
@@ -204,9 +223,31 @@ static int connect_qp(struct qp *qp)
 
 	addr_of_gid(&own, 0, &from);
 	addr_of_gid(&gid, (uint16_t)(qp->attr.dest_qp_num >> 8), &to);
-	r = ddp_connect(qp->own.id, (struct sockaddr *)&to, &param);
-	qp->joined = r == 0;
+	r = ddp_connect(id, (struct sockaddr *)&to, &param);
 	return r ? error_of_call("ibv_modify_qp", r) : 0;
+}
+
+static int connect_qp(struct qp *qp)
+{
+	int r = connect_id(qp, qp->own.id);
+
+	qp->joined = r == 0;
+	return r;
+}
+
+/* The queue pair accepts what its own peer asks for. */
+static int connect_to_itself(struct qp *qp)
+{
+	int r = own_peer_open(qp);
+
+	if (r)
+		return error_of_call("ibv_modify_qp", r);
+	r = qp_rnr_apply(qp);
+	if (r == 0)
+		r = connect_id(qp, qp->own_peer->id);
+	if (r)
+		drop_own_peer(qp);
+	return r;
 }
 
 /* ---- requests ---- */
@@ -230,10 +271,10 @@ static int accept_on(struct qp *qp, struct ddp_id *id)
  * request that cannot be accepted is refused. */
 static int accept_request(struct qp *qp)
 {
-	struct ddp_id *id = qp->request, *unused = qp->own.id;
+	struct ddp_id *id = qp->oob.request, *unused = qp->own.id;
 	int r = accept_on(qp, id);
 
-	qp->request = NULL;
+	qp->oob.request = NULL;
 	qp->joined = r == 0;
 	if (r == 0)
 		qp->own.id = id;
@@ -255,9 +296,9 @@ static struct qp *wanted(const struct oob_port *p, const struct ddp_cm_event *ev
 	if (hello.magic != htonl(MAGIC) || ntohl(hello.to) >> 8 != p->port)
 		return NULL;
 	qp = p->place[ntohl(hello.to) % PLACES];
-	if (!qp || qp->request || qp->joined || qp_is_datagram(qp))
+	if (!qp || qp->oob.request || qp->joined || qp_is_datagram(qp))
 		return NULL;
-	qp->request_from = ntohl(hello.from);
+	qp->oob.from = ntohl(hello.from);
 	return qp;
 }
 
@@ -268,13 +309,13 @@ static bool is_peer(const struct qp *qp)
 	struct sockaddr_storage named;
 
 	addr_of_gid(&gid, 0, &named);
-	return qp->request_from == qp->attr.dest_qp_num && addr_same(&named, &qp->request_addr);
+	return qp->oob.from == qp->attr.dest_qp_num && addr_same(&named, &qp->oob.addr);
 }
 
 /* Answers the request that waits, once the program has named its peer. */
 static int answer_request(struct qp *qp)
 {
-	if (!qp->request || qp->state < IBV_QPS_RTR || connects(qp))
+	if (!qp->oob.request || qp->state < IBV_QPS_RTR || connects(qp))
 		return 0;
 	if (is_peer(qp))
 		return accept_request(qp);
@@ -294,8 +335,8 @@ static void on_oob_request(struct event_sink *sink, const struct ddp_cm_event *e
 		host_drop_id(p->host, ev->id);
 		return;
 	}
-	qp->request = ev->id;
-	qp->request_addr = ev->peer;
+	qp->oob.request = ev->id;
+	qp->oob.addr = ev->peer;
 	ddp_id_set_user(ev->id, &qp->own.sink);
 	/* The program is in no call that could fail: its work fails, as if the peer had left. */
 	if (answer_request(qp))
@@ -343,7 +384,7 @@ static int become_ready(struct qp *qp)
 		return connect_qp(qp);
 	}
 	qp->state = IBV_QPS_RTR;
-	r = answer_request(qp);
+	r = is_own_peer(qp) ? connect_to_itself(qp) : answer_request(qp);
 	if (r)
 		qp->state = IBV_QPS_INIT;
 	return r;
@@ -362,7 +403,7 @@ int oob_modify(struct qp *qp, enum ibv_qp_state state)
 	int r = 0;
 
 	if (state == IBV_QPS_ERR || (state == IBV_QPS_RESET && qp->cm))
-		ddp_disconnect(qp->end->id);
+		qp_disconnect(qp);
 	else if (qp->cm)
 		r = 0; /* rdma_cm does the rest */
 	else if (state == IBV_QPS_RESET)
@@ -370,7 +411,7 @@ int oob_modify(struct qp *qp, enum ibv_qp_state state)
 	else if (state == IBV_QPS_RTR && qp->state == IBV_QPS_INIT && !qp_is_datagram(qp))
 		r = become_ready(qp);
 	else if (state == IBV_QPS_SQD && qp_is_iwarp(qp))
-		ddp_disconnect(qp->end->id);
+		qp_disconnect(qp);
 	if (r == 0)
 		qp_set_state(qp, state);
 	return r;

@@ -11,6 +11,7 @@
 #include "verbs/verbs/datagram.h"
 #include "verbs/verbs/mr.h"
 #include "verbs/verbs/oob.h"
+#include "verbs/verbs/own_peer.h"
 #include "verbs/verbs/qp_rnr.h"
 #include "verbs/verbs/srq.h"
 #include "verbs/verbs/wr.h"
@@ -186,6 +187,7 @@ static int create_on(struct qp *qp, struct session_end *e, struct ibv_pd *pd,
 	r = ddp_create_qp(e->id, pd_ddp(pd), &qp->ddp_init, &qp->ddp);
 	if (r)
 		return r;
+	qp->sender = qp->ddp;
 	qp->init = *attr;
 	fill_ibv(qp, pd, attr);
 	r = take_caps(qp, &attr->cap);
@@ -330,11 +332,17 @@ void qp_set_state(struct qp *qp, enum ibv_qp_state state)
 		push_last_wqe(qp);
 }
 
-/* Ends the session, if there is one, and flushes the receives. */
+void qp_disconnect(const struct qp *qp)
+{
+	ddp_disconnect(qp->end->id);
+	if (qp->own_peer)
+		ddp_disconnect(qp->own_peer->id);
+}
+
 static void end_session(struct qp *qp)
 {
 	qp->peer_left = false;
-	ddp_disconnect(qp->end->id);
+	qp_disconnect(qp);
 }
 
 void qp_session_ended(struct qp *qp, bool failed)
@@ -371,9 +379,18 @@ int qp_check_sends(struct qp *qp)
 
 void qp_forget_past(struct qp *qp)
 {
-	if (qp->past)
-		qp_num_clear(&context_of(qp->ibv.context)->host->numbers, qp->past);
-	qp->past = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		if (qp->past[i])
+			qp_num_clear(&context_of(qp->ibv.context)->host->numbers, qp->past[i]);
+		qp->past[i] = 0;
+	}
+}
+
+/* Its completions are for nobody. */
+static void make_past(struct qp *qp, unsigned i, struct ddp_qp *ddp)
+{
+	qp->past[i] = ddp_qp_num(ddp);
+	qp_num_void(&context_of(qp->ibv.context)->host->numbers, qp->past[i]);
 }
 
 /* Gives a queue pair of libddpclient the place of the one that had a session. */
@@ -386,14 +403,16 @@ static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp)
 		qp->ibv.qp_num = qp->num = ddp_qp_num(ddp);
 	if (qp->port || qp_is_carried(qp)) {
 		qp_forget_past(qp);
-		qp->past = ddp_qp_num(old);
-		qp_num_void(&h->numbers, qp->past);
+		make_past(qp, 0, old);
+		if (qp->own_peer)
+			make_past(qp, 1, qp->own_peer->ddp);
 		qp_num_set(&h->numbers, ddp_qp_num(ddp),
 			   qp_is_carried(qp) ? QP_NUM_DATAGRAM | qp->num : qp->num);
 	}
+	own_peer_close(qp);
 	ddp_destroy_qp(old);
 	ddp_destroy_id(qp->own.id);
-	qp->ddp = ddp;
+	qp->ddp = qp->sender = ddp;
 	qp->watch.ddp = ddp;
 	qp->own.id = id;
 	qp->joined = qp->peer_left = false;

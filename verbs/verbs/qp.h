@@ -29,6 +29,7 @@ struct qp_built {
 };
 
 struct oob_port;
+struct own_peer;
 
 struct qp {
 	union {
@@ -40,13 +41,17 @@ struct qp {
 	bool cm; /* an id of rdma_cm has, or had, it */
 	/* Connections without rdma_cm: see oob.c. */
 	struct oob_port *port;
-	struct ddp_id *request; /* that waits for an answer; NULL: none */
-	bool joined;            /* it has, or had, a session */
-	uint32_t request_from;
-	struct sockaddr_storage request_addr;
+	struct {
+		struct ddp_id *request; /* that waits for an answer; NULL: none */
+		uint32_t from;
+		struct sockaddr_storage addr;
+	} oob;
+	bool joined; /* it has, or had, a session */
 	struct ddp_qp *ddp;
-	uint32_t num;            /* as ibv.qp_num */
-	uint32_t past;           /* the number of ddp before RESET, which is void; 0: none */
+	struct ddp_qp *sender;     /* takes the Sends: ddp, or that of own_peer */
+	struct own_peer *own_peer; /* it is connected to itself; NULL: it is not */
+	uint32_t num;              /* as ibv.qp_num */
+	uint32_t past[2]; /* numbers of ddp and own_peer before RESET, which are void; 0: none */
 	struct host_watch watch; /* of ddp */
 	struct ibv_qp_init_attr init;
 	struct ddp_qp_init ddp_init; /* values of its creation */
@@ -142,6 +147,9 @@ void qp_set_state(struct qp *qp, enum ibv_qp_state state);
  * program sends or sets ERR. The caller holds event_lock.
  */
 void qp_session_ended(struct qp *qp, bool failed);
+
+/* Ends the session, if there is one, and flushes the receives. The caller holds event_lock. */
+void qp_disconnect(const struct qp *qp);
 
 /* A queue pair of libddpclient has one session: after RESET another one takes its place, on a new
  * id. The caller holds event_lock. 0 or a positive errno value; on failure the state is the old

@@ -20,7 +20,7 @@ int qp_rnr_apply(const struct qp *qp)
 	int r = 0;
 
 	if (qp->ddp_init.options & DDP_QP_RNR)
-		r = ddp_set_qp_rnr(qp->ddp, qp->attr.rnr_retry,
+		r = ddp_set_qp_rnr(qp->sender, qp->attr.rnr_retry,
 				   rnr_timer_ms(qp->attr.min_rnr_timer));
 	return r ? error_of_call("ibv_modify_qp", r) : 0;
 }

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program for libibverbs. Promise: a queue pair that is connected to itself is one as any other:
+ * it receives what it sends, writes, reads and counts in its own memory, completions have its
+ * number, ERR flushes, and after RESET all that works again.
+ *
+ *   verbs_self      exit status 0 if it held
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/system/verbs_rig.h"
+
+enum { LARGE = RIG_SIZE / 2 };
+
+static struct side a;
+
+static void to_itself(struct pair *p)
+{
+	rig_to_init(p->qp[0]);
+	rig_to_rtr(p->qp[0], p->qp[0]->qp_num, &a.gid);
+	rig_to_rts(p->qp[0], 7);
+}
+
+static void remote(const struct pair *p, struct ibv_send_wr *wr, enum ibv_wr_opcode op, uint64_t id)
+{
+	*wr = (struct ibv_send_wr){.opcode = op, .wr_id = id};
+	wr->wr.rdma.remote_addr = (uintptr_t)a.mem + LARGE;
+	wr->wr.rdma.rkey = a.mr->rkey;
+	VERB(p->qp[0]->state == IBV_QPS_RTS);
+}
+
+static void done(const struct pair *p, uint64_t id, enum ibv_wc_opcode op)
+{
+	VERB(rig_done(a.cq, id, op).qp_num == p->qp[0]->qp_num);
+}
+
+static void one_sided(struct pair *p)
+{
+	struct ibv_sge sge = side_sge(&a, 0, LARGE);
+	struct ibv_send_wr wr;
+
+	rig_fill(a.mem, LARGE, 7);
+	remote(p, &wr, IBV_WR_RDMA_WRITE, 1);
+	VERB(post(p, 0, &wr, &sge) == 0);
+	done(p, 1, IBV_WC_RDMA_WRITE);
+	rig_same(a.mem + LARGE, LARGE, 7);
+	memset(a.mem, 0, LARGE);
+	remote(p, &wr, IBV_WR_RDMA_READ, 2);
+	VERB(post(p, 0, &wr, &sge) == 0);
+	done(p, 2, IBV_WC_RDMA_READ);
+	rig_same(a.mem, LARGE, 7);
+}
+
+static void counts(struct pair *p)
+{
+	const uint64_t before = 40;
+	struct ibv_sge sge = side_sge(&a, 0, sizeof(before));
+	struct ibv_send_wr wr = {.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .wr_id = 3};
+
+	memcpy(a.mem + LARGE, &before, sizeof(before));
+	wr.wr.atomic.remote_addr = (uintptr_t)a.mem + LARGE;
+	wr.wr.atomic.rkey = a.mr->rkey;
+	wr.wr.atomic.compare_add = 2;
+	VERB(post(p, 0, &wr, &sge) == 0);
+	done(p, 3, IBV_WC_FETCH_ADD);
+	VERB(memcmp(a.mem, &before, sizeof(before)) == 0);
+	VERB(*(const uint64_t *)(const void *)(a.mem + LARGE) == before + 2);
+}
+
+/* Its receive was posted before it was connected. */
+static void sends(struct pair *p, uint32_t len)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .wr_id = 4};
+	struct ibv_sge sge = side_sge(&a, 0, len);
+	unsigned seen = 0;
+
+	rig_fill(a.mem, len, len);
+	VERB(post(p, 0, &wr, &sge) == 0);
+	for (int i = 0; i < 2; i++) {
+		struct ibv_wc wc = rig_wc(a.cq);
+
+		VERB(wc.status == IBV_WC_SUCCESS && wc.qp_num == p->qp[0]->qp_num);
+		VERB(wc.opcode != IBV_WC_RECV || (wc.wr_id == 5 && wc.byte_len == len));
+		seen |= wc.opcode == IBV_WC_RECV ? 1 : 2;
+	}
+	VERB(seen == 3);
+	rig_same(a.mem + LARGE, len, len);
+}
+
+/* What is posted to a queue pair in ERR is flushed, with its number. */
+static void flushes(struct pair *p)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	struct ibv_wc wc;
+
+	post_recv(p, 0, 6, LARGE, 8);
+	VERB(ibv_modify_qp(p->qp[0], &attr, IBV_QP_STATE) == 0);
+	wc = rig_wc(a.cq);
+	VERB(wc.wr_id == 6 && wc.status == IBV_WC_WR_FLUSH_ERR && wc.qp_num == p->qp[0]->qp_num);
+	attr.qp_state = IBV_QPS_RESET;
+	VERB(ibv_modify_qp(p->qp[0], &attr, IBV_QP_STATE) == 0);
+}
+
+static void round_of(struct pair *p)
+{
+	rig_to_init(p->qp[0]);
+	post_recv(p, 0, 5, LARGE, LARGE);
+	rig_to_rtr(p->qp[0], p->qp[0]->qp_num, &a.gid);
+	rig_to_rts(p->qp[0], 7);
+	sends(p, 1);
+	for (uint32_t len = 64; len <= LARGE; len *= 8) {
+		post_recv(p, 0, 5, LARGE, LARGE);
+		sends(p, len);
+	}
+	one_sided(p);
+	counts(p);
+	flushes(p);
+}
+
+int main(void)
+{
+	struct ibv_qp_init_attr init;
+	struct pair p;
+
+	side_open(&a, 0);
+	init = side_init(&a);
+	p = (struct pair){.side = {&a, &a}};
+	VERB(p.qp[0] = p.qp[1] = ibv_create_qp(a.pd, &init));
+	for (int i = 0; i < 3; i++)
+		round_of(&p);
+	to_itself(&p); /* and destroyed while it is connected, or connects */
+	VERB(ibv_destroy_qp(p.qp[0]) == 0);
+	side_close(&a);
+	puts("a queue pair that is connected to itself works");
+	return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/verbs/own_peer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "verbs/verbs/context.h"
+#include "verbs/verbs/mr.h"
+#include "verbs/verbs/qp.h"
+
+static struct host *host_of_own_peer(const struct qp *qp)
+{
+	return context_of(qp->ibv.context)->host;
+}
+
+/* The queue pair hears of the end of the session itself, but not that there never was one. */
+static void on_own_peer(struct event_sink *sink, const struct ddp_cm_event *ev)
+{
+	const struct own_peer *p = CONTAINER(sink, struct own_peer, sink);
+
+	if (ev->type == DDP_CM_REJECTED || ev->type == DDP_CM_CONNECT_ERROR)
+		qp_session_ended(p->of, true);
+}
+
+/* It receives no message. */
+static int create_qp(struct own_peer *p)
+{
+	const struct qp *qp = p->of;
+	struct ddp_qp_init init = qp->ddp_init;
+	int r;
+
+	init.srq = NULL;
+	init.max_recv_wr = init.max_recv_sge = 1;
+	r = ddp_create_qp(p->id, pd_ddp(qp->ibv.pd), &init, &p->ddp);
+	if (r)
+		return r;
+	r = qp_num_set(&host_of_own_peer(qp)->numbers, ddp_qp_num(p->ddp), qp->num);
+	if (r)
+		ddp_destroy_qp(p->ddp);
+	return -r;
+}
+
+int own_peer_open(struct qp *qp)
+{
+	struct own_peer *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->sink.event = on_own_peer;
+	p->of = qp;
+	r = ddp_create_id(host_ddp(host_of_own_peer(qp)), &p->sink, &p->id);
+	if (r == 0) {
+		r = create_qp(p);
+		if (r)
+			ddp_destroy_id(p->id);
+	}
+	if (r) {
+		free(p);
+		return r;
+	}
+	qp->own_peer = p;
+	qp->sender = p->ddp;
+	return 0;
+}
+
+void own_peer_close(struct qp *qp)
+{
+	struct own_peer *p = qp->own_peer;
+
+	if (!p)
+		return;
+	qp->own_peer = NULL;
+	qp->sender = qp->ddp;
+	ddp_destroy_qp(p->ddp);
+	ddp_destroy_id(p->id);
+	free(p);
+}
