@@ -47,8 +47,8 @@ struct datagram {
 /* From now on datagrams reach it. NULL: out of memory. */
 struct datagram *datagram_new(const struct datagram_cfg *cfg);
 
-/* Sends datagrams of the send ring, as many as a bell permits. Returns how many requests it took;
- * *ret_more: there may be others. */
+/* Sends datagrams of the send ring, as many as a bell permits. Returns their cost in bells: of each
+ * request, and of the bytes that were sent. *ret_more: there may be others. */
 unsigned datagram_send(struct datagram *d, bool *ret_more);
 
 /* Gives it to the queue pair of this daemon that has the number. False: none has it. */

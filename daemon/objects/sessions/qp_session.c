@@ -32,7 +32,7 @@ static void wake_receiver(struct qp *qp)
 	assoc_rx_wake(qp->assoc->ddp, qp->ep);
 }
 
-/* Each costs as much as a bell. Others wait until those of other queue pairs were sent, too. */
+/* Others wait until those of other queue pairs were sent, too. */
 static unsigned send_datagrams(struct qp *qp)
 {
 	bool more;
