@@ -39,11 +39,12 @@ start() {
 }
 listens_or_gone() { listens "$1" || gone "$2"; }
 
-# client NAME WORDS CLIENT...: ends well and prints the words, an extended regular expression.
+# client NAME WORDS CLIENT...: at daemon client_at, ends well and prints the words, an extended regular expression.
+client_at=b
 client() {
 	local name=$1 words=$2
 	shift 2
-	on b
+	on $client_at
 	"${with[@]}" "$@" >"$tmp/$name-client.log" 2>&1 || fail "$name: client: status $?"
 	grep -qE -- "$words" "$tmp/$name-client.log" || fail "$name: the client does not print '$words'"
 }
