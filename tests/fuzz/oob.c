@@ -15,6 +15,8 @@
 #include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
+#include "verbs/verbs/own_peer.h"
+#include "verbs/verbs/qp_rnr.h"
 
 enum { STEPS = 120, QPS = 4, IDS = 512, PORT = 0x1234, MAGIC = 0x64647671, PEERS = 3 };
 
@@ -33,8 +35,9 @@ struct ddp_qp {
 static struct input in;
 static struct ddp_id ids[IDS];
 static unsigned nids;
-static struct ddp_qp ddp[QPS];
+static struct ddp_qp ddp[2 * QPS]; /* those of own_peer come last */
 static struct qp qp[QPS];
+static struct own_peer own_peer[QPS];
 static struct host host;
 static struct context context;
 static struct ibv_device device;
@@ -227,6 +230,43 @@ void qp_session_ended(struct qp *q, bool failed)
 		q->state = IBV_QPS_ERR;
 }
 
+void qp_disconnect(const struct qp *q)
+{
+	ddp_disconnect(q->end->id);
+}
+
+int qp_rnr_apply(const struct qp *q)
+{
+	must(q->own_peer);
+	return fails() ? EINVAL : 0;
+}
+
+int own_peer_open(struct qp *q)
+{
+	size_t i = (size_t)(q - qp);
+	struct own_peer *p = &own_peer[i];
+
+	must(!q->own_peer && q->attr.dest_qp_num == q->num);
+	if (fails())
+		return -ENOMEM;
+	*p = (struct own_peer){.of = q, .ddp = &ddp[QPS + i], .id = new_id(&p->sink)};
+	*p->ddp = (struct ddp_qp){.num = 200 + (uint32_t)i, .id = p->id};
+	p->id->qp = p->ddp;
+	q->own_peer = p;
+	return 0;
+}
+
+void own_peer_close(struct qp *q)
+{
+	struct own_peer *p = q->own_peer;
+
+	if (!p)
+		return;
+	p->id->qp = NULL;
+	ddp_destroy_id(p->id);
+	q->own_peer = NULL;
+}
+
 /* Another queue pair of the library, on a new id. */
 int qp_renew(struct qp *q)
 {
@@ -234,6 +274,7 @@ int qp_renew(struct qp *q)
 
 	if (fails())
 		return ENOMEM;
+	own_peer_close(q);
 	of->id->qp = NULL;
 	ddp_destroy_id(of->id);
 	q->own.id = of->id = new_id(&q->own.sink);
@@ -402,9 +443,10 @@ static void check(void)
 		if (!adopted[i])
 			continue;
 		must(ddp[i].id == qp[i].own.id && ddp[i].id->alive);
-		must(!qp[i].request || (qp[i].request->alive && qp[i].request->request));
-		must(!qp[i].request || !qp[i].joined);
-		used += 1 + (qp[i].request != NULL);
+		must(!qp[i].oob.request ||
+		     (qp[i].oob.request->alive && qp[i].oob.request->request));
+		must(!qp[i].oob.request || !qp[i].joined);
+		used += 1 + (qp[i].oob.request != NULL) + (qp[i].own_peer != NULL);
 	}
 	for (unsigned i = 0; i < nids; i++)
 		living += ids[i].alive && !ids[i].listens;

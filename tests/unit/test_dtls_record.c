@@ -94,7 +94,7 @@ Test(dtls_record, openssl_reads_what_we_seal_with_each_cipher)
 			fill(plain, lens[i], i);
 			cr_assert_eq(seal(&o.tx, plain, lens[i], wire), lens[i] + DTLS_OVERHEAD);
 			rig_put(&o.rig->server, wire, lens[i] + DTLS_OVERHEAD);
-			cr_assert_eq(SSL_read(o.rig->server.ssl, got, sizeof(got)), lens[i]);
+			cr_assert_eq(SSL_read(o.rig->server.ssl, got, sizeof(got)), (int)lens[i]);
 			cr_assert_arr_eq(got, plain, lens[i]);
 		}
 		end(&o);
@@ -115,7 +115,8 @@ Test(dtls_record, we_open_what_openssl_seals_with_each_cipher)
 
 			fill(plain, lens[i], i);
 			SSL_set_mtu(o.rig->server.ssl, 1500);
-			cr_assert_eq(SSL_write(o.rig->server.ssl, plain, (int)lens[i]), lens[i]);
+			cr_assert_eq(SSL_write(o.rig->server.ssl, plain, (int)lens[i]),
+				     (int)lens[i]);
 			n = rig_take(&o.rig->client, wire);
 			cr_assert_eq(open_record(&o.rx, wire, n, &p, &len), DTLS_OPENED);
 			cr_assert_eq(len, lens[i]);
@@ -146,7 +147,7 @@ Test(dtls_record, batch_of_equal_packets_becomes_a_batch_of_equal_records)
 		size_t len = sizeof(plain) - done < LEN ? sizeof(plain) - done : LEN;
 
 		rig_put(&o.rig->server, wire + at, len + DTLS_OVERHEAD);
-		cr_assert_eq(SSL_read(o.rig->server.ssl, got, sizeof(got)), len);
+		cr_assert_eq(SSL_read(o.rig->server.ssl, got, sizeof(got)), (int)len);
 		cr_assert_arr_eq(got, plain + done, len);
 		at += len + DTLS_OVERHEAD;
 		done += len;
