@@ -241,7 +241,7 @@ int qp_rnr_apply(const struct qp *q)
 	return fails() ? EINVAL : 0;
 }
 
-int own_peer_open(struct qp *q)
+int own_peer_open(struct qp *q, void (*event)(struct event_sink *, const struct ddp_cm_event *))
 {
 	size_t i = (size_t)(q - qp);
 	struct own_peer *p = &own_peer[i];
@@ -250,6 +250,7 @@ int own_peer_open(struct qp *q)
 	if (fails())
 		return -ENOMEM;
 	*p = (struct own_peer){.of = q, .ddp = &ddp[QPS + i], .id = new_id(&p->sink)};
+	p->sink.event = event;
 	*p->ddp = (struct ddp_qp){.num = 200 + (uint32_t)i, .id = p->id};
 	p->id->qp = p->ddp;
 	q->own_peer = p;

@@ -181,7 +181,7 @@ Test(peer_rules, there_are_at_most_16)
 Test(peer_rules, what_no_transport_can_do_is_refused)
 {
 	static const char *const demands[] = {"security=allow", "security=require", "ca=name",
-					      "psk=/file", "fingerprint=" BYTES};
+					      "psk=/file", ("fingerprint=" BYTES)};
 	struct peer_rule r;
 	char text[256];
 

@@ -235,10 +235,19 @@ static int connect_qp(struct qp *qp)
 	return r;
 }
 
+/* The queue pair hears of the end of the session itself, but not that there never was one. */
+static void on_own_peer(struct event_sink *sink, const struct ddp_cm_event *ev)
+{
+	const struct own_peer *p = CONTAINER(sink, struct own_peer, sink);
+
+	if (ev->type == DDP_CM_REJECTED || ev->type == DDP_CM_CONNECT_ERROR)
+		qp_session_ended(p->of, true);
+}
+
 /* The queue pair accepts what its own peer asks for. */
 static int connect_to_itself(struct qp *qp)
 {
-	int r = own_peer_open(qp);
+	int r = own_peer_open(qp, on_own_peer);
 
 	if (r)
 		return error_of_call("ibv_modify_qp", r);

@@ -13,15 +13,6 @@ static struct host *host_of_own_peer(const struct qp *qp)
 	return context_of(qp->ibv.context)->host;
 }
 
-/* The queue pair hears of the end of the session itself, but not that there never was one. */
-static void on_own_peer(struct event_sink *sink, const struct ddp_cm_event *ev)
-{
-	const struct own_peer *p = CONTAINER(sink, struct own_peer, sink);
-
-	if (ev->type == DDP_CM_REJECTED || ev->type == DDP_CM_CONNECT_ERROR)
-		qp_session_ended(p->of, true);
-}
-
 /* It receives no message. */
 static int create_qp(struct own_peer *p)
 {
@@ -40,14 +31,14 @@ static int create_qp(struct own_peer *p)
 	return -r;
 }
 
-int own_peer_open(struct qp *qp)
+int own_peer_open(struct qp *qp, void (*event)(struct event_sink *, const struct ddp_cm_event *))
 {
 	struct own_peer *p = calloc(1, sizeof(*p));
 	int r;
 
 	if (!p)
 		return -ENOMEM;
-	p->sink.event = on_own_peer;
+	p->sink.event = event;
 	p->of = qp;
 	r = ddp_create_id(host_ddp(host_of_own_peer(qp)), &p->sink, &p->id);
 	if (r == 0) {

@@ -22,9 +22,9 @@ struct own_peer {
 	struct qp *of;
 };
 
-/* Makes qp->own_peer, which sends from now on. Its session is to be opened on its id. Returns 0 or
- * a negative errno value. */
-int own_peer_open(struct qp *qp);
+/* Makes qp->own_peer, which sends from now on. Its session is to be opened on its id, whose events
+ * go to the function. Returns 0 or a negative errno value. */
+int own_peer_open(struct qp *qp, void (*event)(struct event_sink *, const struct ddp_cm_event *));
 
 /* Ends its session. The queue pair itself sends from now on. The number of a completion that is not
  * polled yet stays as it is: the caller clears it. Without one it returns at once. */
