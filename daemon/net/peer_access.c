@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/net/peer_access.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "daemon/base/config_keys.h"
 #include "daemon/base/state.h"
 #include "daemon/net/peers.h"
+#include "util/addr.h"
 
 /* " (rule lab, line 12 of /etc/ddpsctpd.yaml)": a path that is too long loses its end. */
 static void add_rule(const struct daemon *d, unsigned rule, char reason[PEER_ACCESS_REASON])
@@ -54,12 +53,6 @@ bool peer_access_refuses_connect(const struct worker *w, const struct endpoint_a
 	return false;
 }
 
-static uint16_t port_of_addr(const struct sockaddr_storage *a)
-{
-	return ntohs(a->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)a)->sin6_port
-					      : ((const struct sockaddr_in *)a)->sin_port);
-}
-
 bool peer_access_refuses(const struct worker *w, struct llp_conn *c, enum peer_direction direction,
 			 char ret_reason[PEER_ACCESS_REASON])
 {
@@ -71,7 +64,7 @@ bool peer_access_refuses(const struct worker *w, struct llp_conn *c, enum peer_d
 	if (c->llp != w->net || w->daemon->cfg.peers.rules.n == 0)
 		return false;
 	llp_info(c, &info);
-	port = port_of_addr(direction == PEER_ACCEPT ? &info.local : &info.remote);
+	port = addr_port(direction == PEER_ACCEPT ? &info.local : &info.remote);
 	if (refuses(w, &info.remote, direction, port, ret_reason))
 		return true;
 	n = llp_paths(c, path);

@@ -35,7 +35,7 @@ struct ddp_qp {
 static struct input in;
 static struct ddp_id ids[IDS];
 static unsigned nids;
-static struct ddp_qp ddp[2 * QPS]; /* those of own_peer come last */
+static struct ddp_qp ddp[2 * QPS]; /* those of own_peer are last */
 static struct qp qp[QPS];
 static struct own_peer own_peer[QPS];
 static struct host host;

@@ -11,23 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/programs/rank_bytes.h"
+
 enum { ROUNDS = 3 };
 
 static int me, all;
-
-static void fill(uint8_t *to, int n, int seed)
-{
-	for (int i = 0; i < n; i++)
-		to[i] = (uint8_t)(seed * 31 + i * 7 + (i >> 8));
-}
-
-static int same(const uint8_t *came, int n, int seed)
-{
-	for (int i = 0; i < n; i++)
-		if (came[i] != (uint8_t)(seed * 31 + i * 7 + (i >> 8)))
-			return 0;
-	return 1;
-}
 
 static int ring(uint8_t *out, uint8_t *in, int n)
 {

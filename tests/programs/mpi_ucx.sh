@@ -37,7 +37,7 @@ ranks_of() {
 }
 
 for mpi in openmpi mpich; do
-	"mpicc.$mpi" -O1 -o "$tmp/ranks.$mpi" "$top_srcdir/tests/programs/mpi_ranks.c" || fail "$mpi: mpi_ranks.c does not build"
+	"mpicc.$mpi" -O1 -I "$top_srcdir" -o "$tmp/ranks.$mpi" "$top_srcdir/tests/programs/mpi_ranks.c" || fail "$mpi: mpi_ranks.c does not build"
 	for _ in $(seq "$rounds"); do
 		ranks_of $mpi a
 		ranks_of $mpi a c

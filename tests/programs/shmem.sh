@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR/../system source=verbs-hosts.sh
 . "${top_srcdir:-.}/tests/system/verbs-hosts.sh"
 needs oshrun oshcc
-oshcc -O1 -o "$tmp/shmem_pes" "$top_srcdir/tests/programs/shmem_pes.c" || fail 'shmem_pes.c does not build'
+oshcc -O1 -I "$top_srcdir" -o "$tmp/shmem_pes" "$top_srcdir/tests/programs/shmem_pes.c" || fail 'shmem_pes.c does not build'
 hosts
 
 # Another daemon in the namespace of oshrun, which speaks to its processes by the loopback.

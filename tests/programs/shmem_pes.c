@@ -11,25 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/programs/rank_bytes.h"
+
 enum { STATIC_SIZE = 4096, ADDS = 50 };
 
 static int me, all;
 static uint8_t fixed[STATIC_SIZE];
 static long sum, swaps;
-
-static void fill(uint8_t *to, int n, int seed)
-{
-	for (int i = 0; i < n; i++)
-		to[i] = (uint8_t)(seed * 31 + i * 7 + (i >> 8));
-}
-
-static int same(const uint8_t *came, int n, int seed)
-{
-	for (int i = 0; i < n; i++)
-		if (came[i] != (uint8_t)(seed * 31 + i * 7 + (i >> 8)))
-			return 0;
-	return 1;
-}
 
 /* Each puts a block of its own into the memory of each other, which then gets it back. */
 static int put_and_get(uint8_t *heap, uint8_t *own, int n)

@@ -14,14 +14,6 @@
 #include "tests/unit/dtls_rig.h"
 #include "util/be.h"
 
-#define must(cond)                                                                                 \
-	do {                                                                                       \
-		if (!(cond)) {                                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);                 \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
-
 /* ---- identities ---- */
 
 static char folder[32], path[4][128];

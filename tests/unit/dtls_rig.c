@@ -7,14 +7,6 @@
 
 #include <openssl/x509.h>
 
-#define must(cond)                                                                                 \
-	do {                                                                                       \
-		if (!(cond)) {                                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);                 \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
-
 /* ---- datagrams ---- */
 
 void rig_put(struct rig_end *e, const uint8_t *p, size_t len)

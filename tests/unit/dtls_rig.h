@@ -7,8 +7,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <openssl/ssl.h>
+
+#define must(cond)                                                                                 \
+	do {                                                                                       \
+		if (!(cond)) {                                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);                 \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
 
 enum { RIG_DATAGRAMS = 4096, RIG_BYTES = 16500 };
 

@@ -184,19 +184,19 @@ static union ibv_gid own_gid(const struct qp *qp)
 	return context_of(qp->ibv.context)->host->gids.gid[ah->is_global ? ah->grh.sgid_index : 0];
 }
 
-static bool connects(const struct qp *qp)
+/* Below 0: this one connects; 0: it is its own peer. */
+static int order(const struct qp *qp)
 {
 	union ibv_gid own = own_gid(qp), peer = peer_gid(qp);
-	int order = memcmp(own.raw, peer.raw, sizeof(own.raw));
+	int by_address = memcmp(own.raw, peer.raw, sizeof(own.raw));
+	uint32_t num = qp->attr.dest_qp_num;
 
-	return order < 0 || (order == 0 && qp->num < qp->attr.dest_qp_num);
+	return by_address ? by_address : (qp->num > num) - (qp->num < num);
 }
 
-static bool is_own_peer(const struct qp *qp)
+static bool connects(const struct qp *qp)
 {
-	union ibv_gid own = own_gid(qp), peer = peer_gid(qp);
-
-	return qp->num == qp->attr.dest_qp_num && memcmp(&own, &peer, sizeof(own)) == 0;
+	return order(qp) < 0;
 }
 
 /* From the address of the GID that the program chose; from any one if it is the first. Returns 0 or
@@ -393,7 +393,7 @@ static int become_ready(struct qp *qp)
 		return connect_qp(qp);
 	}
 	qp->state = IBV_QPS_RTR;
-	r = is_own_peer(qp) ? connect_to_itself(qp) : answer_request(qp);
+	r = order(qp) == 0 ? connect_to_itself(qp) : answer_request(qp);
 	if (r)
 		qp->state = IBV_QPS_INIT;
 	return r;

@@ -51,7 +51,6 @@ int own_peer_open(struct qp *qp, void (*event)(struct event_sink *, const struct
 		return r;
 	}
 	qp->own_peer = p;
-	qp->sender = p->ddp;
 	return 0;
 }
 
@@ -62,7 +61,6 @@ void own_peer_close(struct qp *qp)
 	if (!p)
 		return;
 	qp->own_peer = NULL;
-	qp->sender = qp->ddp;
 	ddp_destroy_qp(p->ddp);
 	ddp_destroy_id(p->id);
 	free(p);

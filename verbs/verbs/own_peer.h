@@ -22,8 +22,8 @@ struct own_peer {
 	struct qp *of;
 };
 
-/* Makes qp->own_peer, which sends from now on. Its session is to be opened on its id, whose events
- * go to the function. Returns 0 or a negative errno value. */
+/* Makes qp->own_peer, which sends from now on (qp_sender()). Its session is to be opened on its id,
+ * whose events go to the function. Returns 0 or a negative errno value. */
 int own_peer_open(struct qp *qp, void (*event)(struct event_sink *, const struct ddp_cm_event *));
 
 /* Ends its session. The queue pair itself sends from now on. The number of a completion that is not

@@ -234,7 +234,7 @@ int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **b
 	}
 	while (wr) {
 		fill_send(qp, wr, &b);
-		r = b.n > 0 ? ddp_post_send(qp->sender, b.wr, &refused) : 0;
+		r = b.n > 0 ? ddp_post_send(qp_sender(qp), b.wr, &refused) : 0;
 		if (r) {
 			*bad = b.of[refused - b.wr];
 			return error_of_call("ibv_post_send", r);

@@ -187,7 +187,6 @@ static int create_on(struct qp *qp, struct session_end *e, struct ibv_pd *pd,
 	r = ddp_create_qp(e->id, pd_ddp(pd), &qp->ddp_init, &qp->ddp);
 	if (r)
 		return r;
-	qp->sender = qp->ddp;
 	qp->init = *attr;
 	fill_ibv(qp, pd, attr);
 	r = take_caps(qp, &attr->cap);
@@ -412,7 +411,7 @@ static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp)
 	own_peer_close(qp);
 	ddp_destroy_qp(old);
 	ddp_destroy_id(qp->own.id);
-	qp->ddp = qp->sender = ddp;
+	qp->ddp = ddp;
 	qp->watch.ddp = ddp;
 	qp->own.id = id;
 	qp->joined = qp->peer_left = false;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "verbs/base/host.h"
+#include "verbs/verbs/own_peer.h"
 #include "verbs/verbs/qp_transition.h"
 #include "verbs/verbs/session_end.h"
 
@@ -29,7 +30,6 @@ struct qp_built {
 };
 
 struct oob_port;
-struct own_peer;
 
 struct qp {
 	union {
@@ -48,7 +48,6 @@ struct qp {
 	} oob;
 	bool joined; /* it has, or had, a session */
 	struct ddp_qp *ddp;
-	struct ddp_qp *sender;     /* takes the Sends: ddp, or that of own_peer */
 	struct own_peer *own_peer; /* it is connected to itself; NULL: it is not */
 	uint32_t num;              /* as ibv.qp_num */
 	uint32_t past[2]; /* numbers of ddp and own_peer before RESET, which are void; 0: none */
@@ -106,6 +105,12 @@ static inline unsigned qp_cm_access(unsigned n)
 {
 	return IBV_ACCESS_REMOTE_WRITE |
 	       (n > 0 ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC : 0);
+}
+
+/* The one of libddpclient that takes its Sends. */
+static inline struct ddp_qp *qp_sender(const struct qp *qp)
+{
+	return qp->own_peer ? qp->own_peer->ddp : qp->ddp;
 }
 
 static inline bool qp_is_iwarp(const struct qp *qp)

@@ -15,13 +15,21 @@ static unsigned rnr_timer_ms(unsigned code)
 	return (rnr_timers[code] + 99) / 100;
 }
 
+static int set_rnr(const struct qp *qp, struct ddp_qp *ddp)
+{
+	return ddp_set_qp_rnr(ddp, qp->attr.rnr_retry, rnr_timer_ms(qp->attr.min_rnr_timer));
+}
+
+/* The retries are those of who sends, and the timer that of who receives. */
 int qp_rnr_apply(const struct qp *qp)
 {
 	int r = 0;
 
-	if (qp->ddp_init.options & DDP_QP_RNR)
-		r = ddp_set_qp_rnr(qp->sender, qp->attr.rnr_retry,
-				   rnr_timer_ms(qp->attr.min_rnr_timer));
+	if (!(qp->ddp_init.options & DDP_QP_RNR))
+		return 0;
+	r = set_rnr(qp, qp->ddp);
+	if (r == 0 && qp->own_peer)
+		r = set_rnr(qp, qp->own_peer->ddp);
 	return r ? error_of_call("ibv_modify_qp", r) : 0;
 }
 
