@@ -35,7 +35,8 @@ our_program() {
 }
 
 # Its server waits for the next client until a signal ends it. UCX tells it of the end of the client by rdma_cm and of messages by a
-# completion queue: on a busy machine it may hear of the end first, drop the last message and fail. Then the example runs again.
+# completion queue, in another thread: on a busy machine it may hear of the end first, drop the last messages (the client's are in the
+# memory of the server's queue pair then, as with hardware) and fail. Then the example runs again.
 example() {
 	port=$((port + 1))
 	as_user=(env "${ucx[@]}")
@@ -43,7 +44,7 @@ example() {
 	client ucp '^Client: iteration #10' "$tmp/ucp" -a "$a" -p $port "$@"
 	used_device "$tmp/ucp-client.log" || fail "ucp_client_server $*: UCX has not used the device"
 	twice() { [ "$(grep -c 'UCP TEST SUCCESS' "$tmp/ucp.log")" -eq 2 ]; } # the first and the last message
-	twice_or_reset() { twice || grep -q '^server failed on iteration #10' "$tmp/ucp.log"; }
+	twice_or_reset() { twice || grep -q '^server failed on iteration' "$tmp/ucp.log"; }
 	eventually 20 twice_or_reset || fail "ucp_client_server $*: the server has not received"
 	kill "$(pid_of ucp)"
 	wait "$(pid_of ucp)"
@@ -59,7 +60,7 @@ if [ -e "$examples/ucp_client_server.c" ]; then
 	build "$examples/ucp_client_server.c" ucp
 	for api in tag stream am; do
 		example -c $api -s 1048576 -i 10 || example -c $api -s 1048576 -i 10 || example -c $api -s 1048576 -i 10 ||
-			fail "ucp_client_server -c $api: the server misses the last message each time"
+			fail "ucp_client_server -c $api: the server misses the last messages each time"
 	done
 else
 	echo "left out: ucp_client_server, which is not in $examples"
