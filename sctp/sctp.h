@@ -77,6 +77,9 @@ struct sctp_config {
 	uint32_t recv_buffer; /* largest window that an association advertises */
 	uint32_t recv_first;  /* window that it begins with; 0: 2 MiB, but not more than that */
 	uint32_t mtu;         /* largest IP packet, 0 = only the paths limit it */
+	/* Of covered packets (struct sctp_flow): bytes that the cover adds to each, and how long
+	 * they are without it at most. */
+	uint32_t cover_bytes, cover_packet;
 	enum sctp_cc_algo cc; /* of paths without a rule */
 	struct sctp_cc_rule cc_rule[SCTP_MAX_CC_RULES];
 	unsigned ncc_rules;
@@ -299,12 +302,15 @@ struct sctp_connect {
 				 is the source of INIT */
 	unsigned nlocal;
 	uint16_t own_port; /* 0: an unused one */
+	/* Not 0: the packets are covered, and this is the peer's UDP port for them. Such an
+	 * association has one address at each end (RFC 8261 section 5). */
+	uint16_t covered_port;
 	void *user;
 };
 
 /* Begins an association; SCTP_UP or SCTP_DOWN follows. If the peer begins one between the same
  * ports at the same time, there is one association, and SCTP_UP at both ends (RFC 9260 5.2.1).
- * SCTP_E_NO_ADDR, _MEMORY, _IN_USE. */
+ * SCTP_E_NO_ADDR (also: covered, and not one address at each end), _MEMORY, _IN_USE. */
 int sctp_assoc_connect(struct sctp *s, const struct sctp_connect *to, struct sctp_assoc **ret);
 
 /* The pointer that events and messages of the association carry. */

@@ -21,9 +21,9 @@ void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer
 		return;
 	if (a->s->cfg.mtu && mtu > a->s->cfg.mtu)
 		mtu = a->s->cfg.mtu;
-	size = mtu > sctp_path_ip_head(p) ? (mtu - sctp_path_ip_head(p)) & ~3u : 0;
-	if (size > SCTP_MAX_PACKET)
-		size = SCTP_MAX_PACKET & ~3u;
+	size = mtu > sctp_path_overhead(p) ? (mtu - sctp_path_overhead(p)) & ~3u : 0;
+	if (size > sctp_path_most(p))
+		size = sctp_path_most(p);
 	if (size < SCTP_MIN_PACKET)
 		size = SCTP_MIN_PACKET;
 	if (sctp_pmtu_set_max(&p->pmtu, size, now_us))
@@ -47,7 +47,7 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 		.streams = a->agreed.out_streams < a->agreed.in_streams ? a->agreed.out_streams
 									: a->agreed.in_streams,
 		.max_message = a->paths.max_message,
-		.mtu = p->pmtu.size + sctp_path_ip_head(p),
+		.mtu = p->pmtu.size + sctp_path_overhead(p),
 		.unreachable = p->unreachable,
 		.srtt_us = p->rto.srtt_us,
 		.rto_us = p->rto.rto_us,
@@ -87,7 +87,7 @@ static struct sctp_path_info path_info(const struct sctp_path *p)
 		.srtt_us = p->rto.srtt_us,
 		.rto_us = p->rto.rto_us,
 		.cwnd = p->cc.cwnd,
-		.mtu = p->pmtu.size + sctp_path_ip_head(p),
+		.mtu = p->pmtu.size + sctp_path_overhead(p),
 		.flight = p->flight.bytes,
 		.rate = sctp_ack_rate_now(&p->ack_rate, p->rto.srtt_us, p->assoc->s->now),
 		.pacing_rate = p->pacer.rate,

@@ -21,7 +21,7 @@ void sctp_path_init(struct sctp_path *p, uint32_t packet)
 {
 	struct sctp_assoc *a = p->assoc;
 	const struct sctp_config *cfg = &a->s->cfg;
-	uint32_t most = SCTP_MAX_PACKET & ~3u;
+	uint32_t most = sctp_path_most(p);
 
 	if (packet == 0 || packet > most)
 		packet = most;

@@ -23,7 +23,8 @@ static bool same(const struct sctp_path *p, const struct sctp_flow *from, uint16
 	const struct sctp_assoc *a = p->assoc;
 
 	return a->id.own_port == own_port && a->id.peer_port == peer_port &&
-	       sctp_addr_equal(&p->flow.peer, &from->peer) && sctp_assoc_has_local(a, from->local);
+	       p->flow.covered == from->covered && sctp_addr_equal(&p->flow.peer, &from->peer) &&
+	       sctp_assoc_has_local(a, from->local);
 }
 
 struct sctp_path *sctp_lookup(struct sctp *s, const struct sctp_flow *from, uint16_t own_port,

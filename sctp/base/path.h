@@ -55,10 +55,24 @@ static inline struct sctp_path *sctp_primary(struct sctp_assoc *a)
 	return &a->paths.at[a->paths.primary];
 }
 
-/* Bytes of an IP packet before the SCTP packet: IP and UDP header. */
-static inline uint32_t sctp_path_ip_head(const struct sctp_path *p)
+/* Bytes that the cover adds to a packet. */
+static inline uint32_t sctp_path_cover(const struct sctp_path *p)
 {
-	return (sctp_addr_is_v4(&p->flow.peer) ? 20 : 40) + 8;
+	return p->flow.covered ? p->assoc->s->cfg.cover_bytes : 0;
+}
+
+/* Bytes of an IP packet beside the SCTP packet: IP and UDP header, and the cover. */
+static inline uint32_t sctp_path_overhead(const struct sctp_path *p)
+{
+	return (sctp_addr_is_v4(&p->flow.peer) ? 20 : 40) + 8 + sctp_path_cover(p);
+}
+
+/* The longest packet of any path with that cover. */
+static inline uint32_t sctp_path_most(const struct sctp_path *p)
+{
+	uint32_t most = p->flow.covered ? p->assoc->s->cfg.cover_packet : SCTP_MAX_PACKET;
+
+	return most & ~3u;
 }
 
 /* The round trip is long: packets are paced, and the send queue follows the window. */

@@ -3,7 +3,7 @@
 
 static bool same_way(const struct sctp_flow *a, const struct sctp_flow *b)
 {
-	return a->udp_port == b->udp_port && a->local == b->local &&
+	return a->udp_port == b->udp_port && a->local == b->local && a->covered == b->covered &&
 	       sctp_addr_equal(&a->peer, &b->peer);
 }
 

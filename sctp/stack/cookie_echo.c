@@ -276,7 +276,8 @@ struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *f
 	bool own, peer;
 
 	if (!sctp_cookie_open(&s->keys, c->p + SCTP_CHUNK_HEAD, c->len - SCTP_CHUNK_HEAD, &k) ||
-	    k.own_port != head->dst || k.peer_port != head->src || k.own_tag != head->tag) {
+	    k.own_port != head->dst || k.peer_port != head->src || k.own_tag != head->tag ||
+	    k.from.covered != from->covered) {
 		s->st.bad_packets++;
 		return NULL;
 	}

@@ -52,7 +52,7 @@ static void port_unreachable(struct sctp_path *p)
 /* The largest packet of ours in an IP packet of that size. */
 static uint32_t packet_size(const struct sctp_path *p, uint32_t mtu)
 {
-	uint32_t head = sctp_path_ip_head(p);
+	uint32_t head = sctp_path_overhead(p);
 
 	return mtu > head ? (mtu - head) & ~3u : 0;
 }

@@ -19,7 +19,8 @@
 
 /* ---- reading ---- */
 
-/* Reads INIT or INIT ACK; leaves out addresses that lead to other hosts than the sender. */
+/* Reads INIT or INIT ACK; leaves out addresses that lead to other hosts than the sender, and all
+ * that are listed in a covered one: whoever is there has not shown who it is (RFC 8261). */
 static enum sctp_init_result read_init(const struct sctp_chunk *c, const struct sctp_flow *from,
 				       struct sctp_init *ret)
 {
@@ -29,7 +30,7 @@ static enum sctp_init_result read_init(const struct sctp_chunk *c, const struct 
 	for (unsigned i = 0; i < ret->naddrs; i++) {
 		struct sctp_addr *a = &ret->addr[i];
 
-		if (!sctp_addr_reachable(a, &from->peer))
+		if (from->covered || !sctp_addr_reachable(a, &from->peer))
 			continue;
 		if (sctp_addr_link_local(a))
 			a->scope = from->peer.scope;
@@ -168,7 +169,7 @@ static struct sctp_cookie make_cookie(struct sctp *s, const struct sctp_flow *fr
 		.out_streams = min_u16(s->cfg.streams, i->in_streams),
 		.in_streams = min_u16(s->cfg.streams, i->out_streams),
 		.from = *from,
-		.all_local = all_local,
+		.all_local = all_local && !from->covered,
 		.has_adaptation = i->has_adaptation,
 		.takes_batches = i->takes_batches,
 		.adaptation = i->adaptation,

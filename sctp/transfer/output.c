@@ -281,7 +281,7 @@ static bool add_too_long(struct build *w)
 	w->last = next_chunk(w->a);
 	chunk_sent(w, w->last);
 	w->chunks = 1;
-	if (!sctp_addr_is_v4(&w->p->flow.peer) && w->len < beyond && beyond <= SCTP_MAX_PACKET)
+	if (!sctp_addr_is_v4(&w->p->flow.peer) && w->len < beyond && beyond <= sctp_path_most(w->p))
 		pad(w, beyond - w->len);
 	w->b->fragment = true;
 	return true;
@@ -367,11 +367,11 @@ static bool data_packet(struct build *w)
 	return w->len == b->segment && w->chunks && !b->fragment;
 }
 
-static bool enough_room(const struct sctp_batch *b)
+static bool enough_room(const struct sctp_batch *b, uint32_t cover)
 {
 	return b->packets < SCTP_BATCH_PACKETS && b->nspans + 16 < SCTP_BATCH_SPANS &&
 	       b->used + SCTP_HEAD + SCTP_CHUNK_HEAD <= SCTP_BATCH_SPACE &&
-	       b->len + b->segment <= SCTP_MAX_PACKET;
+	       b->len + b->segment + (b->packets + 1) * cover <= SCTP_MAX_PACKET;
 }
 
 static void after_data(struct build *w)
@@ -398,7 +398,8 @@ static bool data_batch(struct build *w)
 	}
 	do
 		more = data_packet(w);
-	while (more && enough_room(w->b) && data_path(w->a) == p && can_send_data(w->a, p));
+	while (more && enough_room(w->b, sctp_path_cover(p)) && data_path(w->a) == p &&
+	       can_send_data(w->a, p));
 	p->limited = has_chunk(w->a) && p->flight.bytes >= p->cc.cwnd;
 	sctp_sampling_sent(p, before);
 	wait_for_pacer(w->a);

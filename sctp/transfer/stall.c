@@ -84,7 +84,7 @@ static void put_number(struct text *t, uint32_t v)
 static bool end_stalled(struct sctp_assoc *a, const struct sctp_tx *t)
 {
 	const struct sctp_path *p = &a->paths.at[t->path];
-	uint32_t len = SCTP_HEAD + sctp_tx_wire(t), head = sctp_path_ip_head(p);
+	uint32_t len = SCTP_HEAD + sctp_tx_wire(t), head = sctp_path_overhead(p);
 	struct text text = {.n = 0};
 
 	if (sctp_tx_packet(t) > len)

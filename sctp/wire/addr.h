@@ -14,11 +14,14 @@ struct sctp_addr {
 };
 
 /* The ends of a packet: our address (an index into sctp_config.local), the peer's address, and the
- * peer's UDP port (RFC 6951), in host byte order. */
+ * peer's UDP port (RFC 6951), in host byte order. Covered: a layer below protects the packet and
+ * knows who sent it, as DTLS does (RFC 8261). No packet without a cover belongs to an association
+ * with one, and the other way round. */
 struct sctp_flow {
 	struct sctp_addr peer;
 	uint16_t udp_port;
 	uint8_t local;
+	bool covered;
 };
 
 static inline struct sctp_addr sctp_addr_v4(const uint8_t ip[4])

@@ -13,6 +13,7 @@ enum {
 	HAS_ADAPTATION = 1,
 	TAKES_BATCHES = 2,
 	ALL_LOCAL = 4,
+	COVERED = 8,
 };
 
 /* ---- keys ---- */
@@ -77,7 +78,8 @@ static void put_numbers(struct sctp_writer *w, const struct sctp_cookie *c)
 static uint8_t flags(const struct sctp_cookie *c)
 {
 	return (uint8_t)((c->has_adaptation ? HAS_ADAPTATION : 0) |
-			 (c->takes_batches ? TAKES_BATCHES : 0) | (c->all_local ? ALL_LOCAL : 0));
+			 (c->takes_batches ? TAKES_BATCHES : 0) | (c->all_local ? ALL_LOCAL : 0) |
+			 (c->from.covered ? COVERED : 0));
 }
 
 uint32_t sctp_cookie_seal(struct sctp_cookie_keys *k, const struct sctp_config *cfg,
@@ -166,6 +168,7 @@ static void get_rest(const uint8_t **p, struct sctp_cookie *ret)
 	ret->has_adaptation = bits & HAS_ADAPTATION;
 	ret->takes_batches = bits & TAKES_BATCHES;
 	ret->all_local = bits & ALL_LOCAL;
+	ret->from.covered = bits & COVERED;
 	for (unsigned i = 0; i < ret->naddrs; i++)
 		get_cookie_addr(p, &ret->addr[i]);
 }

@@ -373,7 +373,7 @@ static void send_some(void)
 
 static void icmp(void)
 {
-	const struct sctp_flow to = {sctp_addr_v4((const uint8_t[]){10, 0, 0, 2}), UDP, 0};
+	const struct sctp_flow to = {sctp_addr_v4((const uint8_t[]){10, 0, 0, 2}), UDP, 0, false};
 	uint8_t quoted[32] = {0}, what = in_8(&in);
 
 	be_put16(quoted, own_port);

@@ -140,7 +140,7 @@ static void poll_stack(void)
 
 static void packet(unsigned port, uint8_t *p, size_t n)
 {
-	const struct sctp_flow from = {address(2), port ? HOST_MOVED : HOST_PEER_UDP, 0};
+	const struct sctp_flow from = {address(2), port ? HOST_MOVED : HOST_PEER_UDP, 0, false};
 
 	sctp_input(stack, &from, p, n, now);
 	poll_stack();

@@ -233,7 +233,8 @@ void invariant_arrives(struct invariant *v, const struct sctp_flow *from, const 
 		    e->a->id.peer_port != be_get16(pkt) || e->state < SCTP_ESTABLISHED)
 			continue;
 		for (unsigned i = 0; i < e->npaths; i++) {
-			if (!sctp_addr_equal(&e->before[i].flow.peer, &from->peer))
+			if (!sctp_addr_equal(&e->before[i].flow.peer, &from->peer) ||
+			    e->before[i].flow.covered != from->covered)
 				continue;
 			k->to = e;
 			k->path = i;

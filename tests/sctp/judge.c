@@ -12,15 +12,16 @@
  * again and reached another address. */
 static struct sctp_path *path_of(const struct judge *j, const struct sctp_batch *b)
 {
-	const uint8_t *p = b->span[0].p;
+	const uint8_t *head = b->span[0].p;
+	struct sctp_path *p;
 
 	list_foreach (it, &j->s->assocs) {
 		struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
 
-		if (a->id.own_port == be_get16(p) && a->id.peer_port == be_get16(p + 2) &&
+		if (a->id.own_port == be_get16(head) && a->id.peer_port == be_get16(head + 2) &&
 		    a->state != SCTP_CLOSED && sctp_assoc_has_local(a, b->to.local) &&
-		    sctp_assoc_find_path(a, &b->to.peer))
-			return sctp_assoc_find_path(a, &b->to.peer);
+		    (p = sctp_assoc_find_path(a, &b->to.peer)) && p->flow.covered == b->to.covered)
+			return p;
 	}
 	return NULL;
 }

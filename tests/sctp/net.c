@@ -75,6 +75,8 @@ struct sctp_config net_config(struct net *n, unsigned host, unsigned addrs)
 		.max_assocs = 1000,
 		.max_memory = 64 << 20,
 		.handshakes_per_s = 100000,
+		.cover_bytes = NET_COVER,
+		.cover_packet = 16384,
 		.mem = {take, give, &n->host[host]},
 		.random = fill,
 		.random_user = n,
@@ -199,7 +201,8 @@ static bool pass_link(struct net *n, unsigned host, uint32_t len, uint64_t *ret)
 static void transmit(struct net *n, unsigned host, uint8_t *p, uint32_t len)
 {
 	const struct sctp_flow *to = &n->batch.to;
-	struct sctp_flow from = {.udp_port = NET_UDP};
+	struct sctp_flow from = {.udp_port = NET_UDP, .covered = to->covered};
+	uint32_t cover = to->covered ? NET_COVER : 0;
 	unsigned dst = to->peer.ip[15] - 1u, subnet = to->peer.ip[14];
 	uint64_t at, extra;
 
@@ -207,7 +210,7 @@ static void transmit(struct net *n, unsigned host, uint8_t *p, uint32_t len)
 	from.peer = sctp_addr_v4((const uint8_t[]){10, 0, to->local, (uint8_t)(host + 1)});
 	from.local = (uint8_t)subnet;
 	if ((n->filter && !n->filter(n, host, &n->batch, p, len)) || chance(n, n->loss) ||
-	    (n->mtu && len + 28 > n->mtu) || dst > 1 || subnet > 1 || n->cut[subnet] ||
+	    (n->mtu && len + 28 + cover > n->mtu) || dst > 1 || subnet > 1 || n->cut[subnet] ||
 	    !pass_link(n, host, len, &at)) {
 		n->lost++;
 		return;
@@ -395,7 +398,8 @@ struct sctp_assoc *net_connect(struct net *n)
 					.npeer = n->addrs,
 					.port = NET_PORT,
 					.local = local,
-					.nlocal = n->addrs};
+					.nlocal = n->addrs,
+					.covered_port = n->covered ? NET_UDP : 0};
 	struct sctp_assoc *a = NULL;
 
 	for (unsigned i = 0; i < n->addrs; i++) {

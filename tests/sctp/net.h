@@ -13,6 +13,7 @@ enum {
 	NET_UDP = 9899,
 	NET_MAX = SCTP_MAX_PACKET + 100,
 	NET_KEPT = 4096,    /* messages that are remembered of each side */
+	NET_COVER = 37,     /* bytes that a cover adds */
 	NET_MESSAGE = 1172, /* that a packet of 1200 bytes takes */
 };
 
@@ -57,6 +58,7 @@ struct net {
 	unsigned loss, dup, corrupt, reorder; /* of 10,000 */
 	unsigned overtake; /* of 10,000 packets of host 0: leave the bottleneck before all others */
 	uint32_t mtu;      /* longer packets vanish, 0 = none do */
+	bool covered;      /* host 0 connects with a cover */
 	bool cut[2];       /* all packets to our address of this index vanish */
 	uint64_t sent, lost;
 	/* NULL, or sees each packet before the network; false: it vanishes. */

@@ -75,6 +75,8 @@ struct sctp_config peer_config(struct peer *p, unsigned addrs)
 		.max_assocs = 1000,
 		.max_memory = 64 << 20,
 		.handshakes_per_s = 1000000,
+		.cover_bytes = PEER_COVER,
+		.cover_packet = 16384,
 		.mem = {take, give, p},
 		.random = fill,
 		.random_user = p,
@@ -116,7 +118,7 @@ void peer_init_cfg(struct peer *p, const struct sctp_config *cfg)
 	p->seed = 1;
 	p->now = PEER_SECOND;
 	p->cfg = *cfg;
-	p->from = (struct sctp_flow){peer_addr(0), PEER_UDP, 0};
+	p->from = (struct sctp_flow){peer_addr(0), PEER_UDP, 0, false};
 	p->port = PEER_PORT;
 	p->stack_port = PEER_STACK;
 	p->tag = PEER_TAG;

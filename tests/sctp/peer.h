@@ -29,6 +29,7 @@ enum {
 	PEER_CHUNKS = 4096, /* that a packet may have */
 	PEER_COOKIE = 65536,
 	PEER_SECOND = 1000000, /* in us */
+	PEER_COVER = 37,       /* bytes that a cover adds */
 };
 
 /* A packet of the stack. */
@@ -168,7 +169,7 @@ const uint8_t *peer_param(const struct sctp_chunk *c, uint16_t type, unsigned nt
 
 /* ---- handshakes ---- */
 
-/* INIT of the stack goes out: connects to these addresses, takes INIT. */
+/* INIT of the stack goes out: connects to these addresses, covered if p->from is, takes INIT. */
 void peer_stack_connects(struct peer *p, unsigned naddrs);
 /* Remembers what INIT or INIT ACK says. */
 void peer_learn(struct peer *p, const struct sctp_chunk *c);

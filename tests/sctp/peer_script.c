@@ -29,11 +29,13 @@ void peer_stack_connects(struct peer *p, unsigned naddrs)
 {
 	struct sctp_addr addr[SCTP_MAX_PATHS];
 	uint8_t local[SCTP_MAX_LOCAL] = {0, 1, 2, 3, 4, 5, 6, 7};
+	bool covered = p->from.covered;
 	const struct sctp_connect to = {.peer = addr,
 					.npeer = naddrs,
 					.port = p->port,
 					.local = local,
-					.nlocal = p->cfg.nlocal};
+					.nlocal = covered ? 1 : p->cfg.nlocal,
+					.covered_port = covered ? PEER_UDP : 0};
 
 	for (unsigned i = 0; i < naddrs; i++)
 		addr[i] = peer_addr(i);

@@ -48,7 +48,8 @@ static struct sctp_cookie example(unsigned naddrs)
 		.in_streams = 0x5152,
 		.from = {.peer = {.ip = {0xfe, 0x80, [15] = 9}, .scope = 0x61626364},
 			 .udp_port = 0x9b1b,
-			 .local = 7},
+			 .local = 7,
+			 .covered = true},
 		.all_local = true,
 		.has_adaptation = true,
 		.takes_batches = true,
@@ -79,6 +80,7 @@ static void expect_same(const struct sctp_cookie *a, const struct sctp_cookie *b
 	cr_assert(sctp_addr_equal(&a->from.peer, &b->from.peer));
 	cr_assert_eq(a->from.udp_port, b->from.udp_port);
 	cr_assert_eq(a->from.local, b->from.local);
+	cr_assert_eq(a->from.covered, b->from.covered);
 	cr_assert_eq(a->all_local, b->all_local);
 	cr_assert_eq(a->has_adaptation, b->has_adaptation);
 	cr_assert_eq(a->takes_batches, b->takes_batches);
@@ -107,13 +109,14 @@ Test(sctp_cookie, everything_comes_back)
 Test(sctp_cookie, each_flag_comes_back_alone)
 {
 	start();
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		struct sctp_cookie c = example(1), back;
 		uint32_t len;
 
 		c.all_local = i == 1;
 		c.has_adaptation = i == 2;
 		c.takes_batches = i == 3;
+		c.from.covered = i == 4;
 		len = sctp_cookie_seal(&keys, &cfg, &c, START, wire);
 		cr_assert(sctp_cookie_open(&keys, wire, len, &back));
 		expect_same(&c, &back);

@@ -68,7 +68,7 @@ Test(endpoint, all_addresses_have_one_port)
 	unsigned seen = 0;
 
 	connect_two();
-	p.from = (struct sctp_flow){peer_addr(1), 4321, 1};
+	p.from = (struct sctp_flow){peer_addr(1), 4321, 1, false};
 	peer_send_data(&p, 4);
 	cr_assert_eq(p.messages, 1);
 	peer_expect(&p, SCTP_SACK);
@@ -213,7 +213,7 @@ Test(endpoint, only_an_address_of_the_peer_becomes_primary)
 /* rows: 9260-12.4-01 */
 Test(endpoint, a_genuine_icmp_message_ends_a_handshake)
 {
-	const struct sctp_flow to = {peer_addr(0), PEER_UDP, 0};
+	const struct sctp_flow to = {peer_addr(0), PEER_UDP, 0, false};
 
 	peer_stack_connects(&p, 1);
 	sctp_icmp(p.s, &to, SCTP_ICMP_PORT_UNREACHABLE, 0, p.pkt->data, p.pkt->len, p.now);

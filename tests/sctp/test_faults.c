@@ -370,7 +370,7 @@ Test(faults, a_sack_from_elsewhere_opens_the_window_of_the_path_of_the_data)
 		script_data(&p, p.stack_tsn + i);
 		cr_assert(!to_second());
 	}
-	p.from = (struct sctp_flow){peer_addr(1), PEER_UDP, 0};
+	p.from = (struct sctp_flow){peer_addr(1), PEER_UDP, 0, false};
 	peer_send_sack(&p, p.stack_tsn + 3);
 	cr_assert_eq(cwnd(0), 4404 + 1188);
 	cr_assert_eq(cwnd(1), 4404);

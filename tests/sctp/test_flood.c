@@ -43,7 +43,7 @@ static struct sctp_flow host(unsigned network, unsigned i)
 	const uint8_t ip[4] = {172, (uint8_t)(network >> 8), (uint8_t)network,
 			       (uint8_t)(1 + i % 250)};
 
-	return (struct sctp_flow){sctp_addr_v4(ip), (uint16_t)(2000 + i % 60000), 0};
+	return (struct sctp_flow){sctp_addr_v4(ip), (uint16_t)(2000 + i % 60000), 0, false};
 }
 
 /* A packet with one chunk from there; nothing is taken from the stack. */
@@ -303,7 +303,7 @@ Test(flood, without_memory_calls_are_refused_and_nothing_is_lost)
 	cr_assert_eq(peer_stack_sends(&p, 0, 1000), SCTP_E_MEMORY);
 	cr_assert_eq(open_many(1, 3), 0);
 	cr_assert_eq(stats().refused_handshakes, 3);
-	p.from = (struct sctp_flow){peer_addr(0), PEER_UDP, 0};
+	p.from = (struct sctp_flow){peer_addr(0), PEER_UDP, 0, false};
 	p.tag = PEER_TAG;
 	p.assoc = mine;
 	cr_assert_eq(sctp_memory(p.s), before);

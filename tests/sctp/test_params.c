@@ -312,7 +312,7 @@ Test(params, a_family_in_use_is_supported_whatever_the_list_says)
 	uint32_t at;
 
 	open_dual();
-	p.from = (struct sctp_flow){{.ip = {0x20, 1, [15] = 2}}, PEER_UDP, 2};
+	p.from = (struct sctp_flow){{.ip = {0x20, 1, [15] = 2}}, PEER_UDP, 2, false};
 	peer_begin_tag(&p, 0);
 	at = peer_begin_init(&p, SCTP_INIT);
 	peer_put_param(&p, SCTP_PARAM_FAMILIES, "\0\5", 2);

@@ -424,7 +424,7 @@ Test(receive, answers_go_to_where_the_question_came_from)
 		p.from.peer = p.pkt->to.peer;
 		peer_send_chunk(&p, SCTP_HEARTBEAT_ACK, 0, p.chunk[0].p + 4, p.chunk[0].len - 4);
 	}
-	p.from = (struct sctp_flow){second, 7777, 1};
+	p.from = (struct sctp_flow){second, 7777, 1, false};
 	peer_send_chunk(&p, SCTP_HEARTBEAT, 0, "\0\1\0\10abcd", 8);
 	peer_expect(&p, SCTP_HEARTBEAT_ACK);
 	cr_assert(sctp_addr_equal(&p.pkt->to.peer, &second));
@@ -433,7 +433,7 @@ Test(receive, answers_go_to_where_the_question_came_from)
 	script_peer_data(&p, PEER_TSN, 0);
 	script_sack(&p);
 	cr_assert(sctp_addr_equal(&p.pkt->to.peer, &second));
-	p.from = (struct sctp_flow){peer_addr(0), PEER_UDP, 0};
+	p.from = (struct sctp_flow){peer_addr(0), PEER_UDP, 0, false};
 	for (unsigned i = 2; i < 10; i++) {
 		script_peer_data(&p, PEER_TSN + i, 0);
 		script_sack(&p);
