@@ -14,7 +14,12 @@ void sctp_list_addrs(const struct sctp *s, struct sctp_init *i, const uint8_t *l
 			i->addr[i->naddrs++] = s->cfg.local[local[k]];
 }
 
-struct sctp_init sctp_own_init(const struct sctp *s, uint32_t tag, uint32_t tsn)
+bool sctp_init_takes_zero_checksum(const struct sctp_init *i, bool covered)
+{
+	return covered && i->has_zero_checksum && i->zero_checksum == SCTP_DETECTED_BY_DTLS;
+}
+
+struct sctp_init sctp_own_init(const struct sctp *s, bool covered, uint32_t tag, uint32_t tsn)
 {
 	return (struct sctp_init){
 		.tag = tag,
@@ -25,6 +30,8 @@ struct sctp_init sctp_own_init(const struct sctp *s, uint32_t tag, uint32_t tsn)
 		.has_adaptation = true,
 		.adaptation = s->cfg.adaptation,
 		.takes_batches = true,
+		.has_zero_checksum = covered,
+		.zero_checksum = SCTP_DETECTED_BY_DTLS,
 	};
 }
 
@@ -45,9 +52,9 @@ static void list_families(const struct sctp_assoc *a, struct sctp_init *i)
 
 void sctp_send_init(struct sctp_assoc *a)
 {
-	struct sctp_init i = sctp_own_init(a->s, a->id.own_tag, a->tx.initial_tsn);
 	/* Other addresses of the peer are tried as well. */
 	struct sctp_path *p = sctp_assoc_nth_path(a, a->handshake->tries);
+	struct sctp_init i = sctp_own_init(a->s, p->flow.covered, a->id.own_tag, a->tx.initial_tsn);
 	const struct sctp_head head = {a->id.own_port, a->id.peer_port, 0};
 	struct sctp_writer w = sctp_reply_begin(a->s, &p->flow, &head);
 

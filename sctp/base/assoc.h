@@ -30,6 +30,7 @@ struct sctp_agreed {
 	uint16_t out_streams, in_streams;
 	uint32_t adaptation;
 	bool has_adaptation, takes_batches;
+	bool zero_checksum; /* the peer takes packets without checksum (RFC 9653) */
 };
 
 /* Addresses of ours that it uses. */
@@ -143,6 +144,13 @@ static inline bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t loca
 		if (a->local.addr[i] == local)
 			return true;
 	return false;
+}
+
+/* Packets leave without checksum. A packet with COOKIE ECHO has one (RFC 9653 5.2); it is sent
+ * before the association is established. */
+static inline bool sctp_omits_checksum(const struct sctp_assoc *a)
+{
+	return a->agreed.zero_checksum && a->state >= SCTP_ESTABLISHED;
 }
 
 /* The window that we advertise. */

@@ -54,6 +54,7 @@ struct sctp_writer sctp_reply_begin(struct sctp *s, const struct sctp_flow *to,
 	s->reply_open = s->reply_tail;
 	r = slot(s, s->reply_open);
 	r->to = *to;
+	r->no_checksum = false;
 	size = ring_room(s) - SLOT;
 	w = (struct sctp_writer){.p = (uint8_t *)r + SLOT, .size = min_u32(size, MOST)};
 	sctp_put_head(&w, head);
@@ -84,7 +85,8 @@ void sctp_reply_end(struct sctp *s, struct sctp_writer *w)
 	r = slot(s, s->reply_open);
 	r->len = w->len;
 	whole = (struct span){w->p, w->len};
-	sctp_seal(&whole, 1);
+	if (!r->no_checksum)
+		sctp_seal(&whole, 1);
 	s->reply_tail = s->reply_open + SLOT + ((w->len + 7) & ~7u);
 	if (s->answered && s->reply_open == s->answer)
 		s->answer_end = s->reply_tail;
@@ -145,7 +147,10 @@ static struct sctp_writer begin_for_path(struct sctp_path *p)
 	const struct sctp_head head = {a->id.own_port, a->id.peer_port, a->id.peer_tag};
 	struct sctp_writer w = sctp_reply_begin(a->s, &p->flow, &head);
 
-	if (a->s->answering && !w.full) {
+	if (w.full)
+		return w;
+	slot(a->s, a->s->reply_open)->no_checksum = sctp_omits_checksum(a);
+	if (a->s->answering) {
 		a->s->answered = true;
 		a->s->answer = a->s->reply_open;
 		a->s->answer_end = a->s->reply_tail - 1; /* not before its first chunk */

@@ -45,6 +45,7 @@ struct sctp_rx {
 struct sctp_reply {
 	struct sctp_flow to;
 	uint32_t len;
+	bool no_checksum;
 };
 
 struct sctp {

@@ -95,6 +95,16 @@ static bool add_paths(struct sctp_assoc *a, const struct sctp_cookie *k)
 	return true;
 }
 
+static struct sctp_agreed agreed_in(const struct sctp_cookie *k)
+{
+	return (struct sctp_agreed){.out_streams = k->out_streams,
+				    .in_streams = k->in_streams,
+				    .has_adaptation = k->has_adaptation,
+				    .adaptation = k->adaptation,
+				    .takes_batches = k->takes_batches,
+				    .zero_checksum = k->zero_checksum};
+}
+
 /* Sets up a new association from the cookie. */
 static void fill_from_cookie(struct sctp_assoc *a, const struct sctp_cookie *k,
 			     const struct sctp_flow *from)
@@ -109,11 +119,7 @@ static void fill_from_cookie(struct sctp_assoc *a, const struct sctp_cookie *k,
 	a->id.peer_port = k->peer_port;
 	a->id.own_tag = k->own_tag;
 	a->id.peer_tag = k->peer_tag;
-	a->agreed.out_streams = k->out_streams;
-	a->agreed.in_streams = k->in_streams;
-	a->agreed.has_adaptation = k->has_adaptation;
-	a->agreed.adaptation = k->adaptation;
-	a->agreed.takes_batches = k->takes_batches;
+	a->agreed = agreed_in(k);
 	sctp_assoc_add_path(a, &flow, 0);
 	add_paths(a, k);
 	sctp_queue_init(&a->tx, k->own_tsn);
@@ -211,11 +217,7 @@ static struct sctp_path *collide_with_init(struct sctp_path *p, const struct sct
 	if (a->state == SCTP_COOKIE_WAIT)
 		sctp_assoc_keep_paths(a, k->addr, k->naddrs);
 	a->id.peer_tag = k->peer_tag;
-	a->agreed.out_streams = k->out_streams;
-	a->agreed.in_streams = k->in_streams;
-	a->agreed.has_adaptation = k->has_adaptation;
-	a->agreed.adaptation = k->adaptation;
-	a->agreed.takes_batches = k->takes_batches;
+	a->agreed = agreed_in(k);
 	if (!check_indication(a))
 		return NULL;
 	p = sctp_assoc_find_path(a, &k->from.peer);

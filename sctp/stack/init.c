@@ -172,6 +172,7 @@ static struct sctp_cookie make_cookie(struct sctp *s, const struct sctp_flow *fr
 		.all_local = all_local && !from->covered,
 		.has_adaptation = i->has_adaptation,
 		.takes_batches = i->takes_batches,
+		.zero_checksum = sctp_init_takes_zero_checksum(i, from->covered),
 		.adaptation = i->adaptation,
 	};
 
@@ -187,7 +188,7 @@ static void send_init_ack(struct sctp *s, const struct sctp_flow *from, const st
 			  const uint8_t *local, unsigned nlocal)
 {
 	const struct sctp_head head = {got->dst, got->src, peer->tag};
-	struct sctp_init i = sctp_own_init(s, k->own_tag, k->own_tsn);
+	struct sctp_init i = sctp_own_init(s, from->covered, k->own_tag, k->own_tsn);
 	struct sctp_writer w = sctp_reply_to_unknown(s, from, &head);
 	uint8_t cookie[SCTP_COOKIE_MAX];
 
@@ -347,6 +348,7 @@ void sctp_got_init_ack(struct sctp_path *p, const struct sctp_flow *from,
 	a->agreed.has_adaptation = i.has_adaptation;
 	a->agreed.adaptation = i.adaptation;
 	a->agreed.takes_batches = i.takes_batches;
+	a->agreed.zero_checksum = sctp_init_takes_zero_checksum(&i, from->covered);
 	a->agreed.out_streams = min_u16(a->s->cfg.streams, i.in_streams);
 	a->agreed.in_streams = min_u16(a->s->cfg.streams, i.out_streams);
 	sctp_handshake_keep_report(a, &i);

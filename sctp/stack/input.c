@@ -344,6 +344,15 @@ static void count_packet(struct sctp *s, const struct sctp_path *p, const struct
 		s->st.strays++;
 }
 
+/* RFC 9653 5.3: we take covered packets without checksum, and say so in INIT and INIT ACK. The
+ * sender of an INIT has not heard that. */
+static bool is_intact(const struct sctp_flow *from, uint8_t *pkt, size_t len)
+{
+	bool needs_none = from->covered && pkt[SCTP_HEAD] != SCTP_INIT;
+
+	return (needs_none && be_get32(pkt + SCTP_CHECKSUM) == 0) || crc32c_check(pkt, len);
+}
+
 static void input_packet(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len)
 {
 	struct sctp_path *p;
@@ -360,7 +369,7 @@ static void input_packet(struct sctp *s, const struct sctp_flow *from, uint8_t *
 	count_packet(s, p, &head, pkt[SCTP_HEAD]);
 	if (!may_work(s, p, from, pkt[SCTP_HEAD]))
 		return;
-	if (!crc32c_check(pkt, len)) {
+	if (!is_intact(from, pkt, len)) {
 		s->st.bad_crc++;
 		return;
 	}

@@ -101,7 +101,8 @@ static void end_packet(struct build *w)
 {
 	struct sctp_batch *b = w->b;
 
-	sctp_seal(b->span + w->first, b->nspans - w->first);
+	if (!sctp_omits_checksum(w->a))
+		sctp_seal(b->span + w->first, b->nspans - w->first);
 	if (b->packets++ == 0)
 		b->segment = w->len;
 	b->len += w->len;

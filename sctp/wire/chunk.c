@@ -6,8 +6,6 @@
 #include "util/be.h"
 #include "util/crc32c.h"
 
-enum { CHECKSUM = 8 /* offset in the common header */ };
-
 static uint32_t padded(uint32_t len)
 {
 	return (len + 3) & ~3u;
@@ -157,7 +155,7 @@ void sctp_put_head(struct sctp_writer *w, const struct sctp_head *h)
 	be_put16(p, h->src);
 	be_put16(p + 2, h->dst);
 	be_put32(p + 4, h->tag);
-	be_put32(p + CHECKSUM, 0);
+	be_put32(p + SCTP_CHECKSUM, 0);
 }
 
 static uint32_t begin_item(struct sctp_writer *w, const uint8_t head[2])
@@ -228,7 +226,7 @@ void sctp_put_cause(struct sctp_writer *w, uint16_t cause, const void *p, uint32
 
 void sctp_seal(struct span *part, unsigned n)
 {
-	uint8_t *field = part[0].p + CHECKSUM;
+	uint8_t *field = part[0].p + SCTP_CHECKSUM;
 	uint32_t crc = 0;
 
 	memset(field, 0, 4);

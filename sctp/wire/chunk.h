@@ -31,7 +31,8 @@ enum sctp_chunk_type {
 };
 
 enum {
-	SCTP_HEAD = 12, /* common header */
+	SCTP_HEAD = 12,    /* common header */
+	SCTP_CHECKSUM = 8, /* where it is in the common header */
 	SCTP_CHUNK_HEAD = 4,
 	SCTP_DATA_HEAD = 16, /* chunk header of DATA */
 

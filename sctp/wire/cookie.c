@@ -14,6 +14,7 @@ enum {
 	TAKES_BATCHES = 2,
 	ALL_LOCAL = 4,
 	COVERED = 8,
+	ZERO_CHECKSUM = 16,
 };
 
 /* ---- keys ---- */
@@ -79,7 +80,7 @@ static uint8_t flags(const struct sctp_cookie *c)
 {
 	return (uint8_t)((c->has_adaptation ? HAS_ADAPTATION : 0) |
 			 (c->takes_batches ? TAKES_BATCHES : 0) | (c->all_local ? ALL_LOCAL : 0) |
-			 (c->from.covered ? COVERED : 0));
+			 (c->from.covered ? COVERED : 0) | (c->zero_checksum ? ZERO_CHECKSUM : 0));
 }
 
 uint32_t sctp_cookie_seal(struct sctp_cookie_keys *k, const struct sctp_config *cfg,
@@ -169,6 +170,7 @@ static void get_rest(const uint8_t **p, struct sctp_cookie *ret)
 	ret->takes_batches = bits & TAKES_BATCHES;
 	ret->all_local = bits & ALL_LOCAL;
 	ret->from.covered = bits & COVERED;
+	ret->zero_checksum = bits & ZERO_CHECKSUM;
 	for (unsigned i = 0; i < ret->naddrs; i++)
 		get_cookie_addr(p, &ret->addr[i]);
 }

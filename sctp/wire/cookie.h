@@ -20,6 +20,7 @@ struct sctp_cookie {
 	struct sctp_flow from; /* source of INIT, which INIT ACK went to; our address */
 	bool all_local;        /* INIT ACK listed all addresses of the listener */
 	bool has_adaptation, takes_batches;
+	bool zero_checksum; /* the peer takes packets without checksum */
 	uint32_t adaptation;
 	unsigned naddrs; /* of the peer, with the source */
 	struct sctp_addr addr[SCTP_MAX_PATHS];

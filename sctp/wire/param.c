@@ -11,6 +11,7 @@ enum {
 	IPV4_LEN = 8, /* of the whole parameter */
 	IPV6_LEN = 20,
 	ADAPTATION_LEN = 8,
+	ZERO_CHECKSUM_LEN = 8,
 };
 
 /* ---- reading ---- */
@@ -49,6 +50,15 @@ static enum sctp_init_result get_adaptation(struct sctp_init *i, const struct sc
 		i->adaptation = be_get32(param->p + SCTP_CHUNK_HEAD);
 	i->has_adaptation = true;
 	return SCTP_INIT_OK;
+}
+
+/* One of another length is skipped, as who does not know it does. */
+static void get_zero_checksum(struct sctp_init *i, const struct sctp_chunk *param)
+{
+	if (i->has_zero_checksum || param->len != ZERO_CHECKSUM_LEN)
+		return;
+	i->has_zero_checksum = true;
+	i->zero_checksum = be_get32(param->p + SCTP_CHUNK_HEAD);
 }
 
 static void get_families(struct sctp_init *i, const struct sctp_chunk *param)
@@ -93,6 +103,9 @@ static enum sctp_init_result get_param(struct sctp_init *i, const struct sctp_ch
 		return get_addr_param(i, param, type == SCTP_PARAM_IPV4);
 	case SCTP_PARAM_ADAPTATION:
 		return get_adaptation(i, param);
+	case SCTP_PARAM_ZERO_CHECKSUM:
+		get_zero_checksum(i, param);
+		break;
 	case SCTP_PARAM_HOST_NAME:
 		i->unknown[0] = *param;
 		i->nunknown = 1;
@@ -197,11 +210,11 @@ static void put_addr_param(struct sctp_writer *w, const struct sctp_addr *a)
 		put_param(w, SCTP_PARAM_IPV6, a->ip, 16);
 }
 
-static void put_adaptation(struct sctp_writer *w, uint32_t adaptation)
+static void put_number_param(struct sctp_writer *w, uint16_t type, uint32_t value)
 {
-	uint32_t at = sctp_begin_tlv(w, SCTP_PARAM_ADAPTATION);
+	uint32_t at = sctp_begin_tlv(w, type);
 
-	sctp_put32(w, adaptation);
+	sctp_put32(w, value);
 	sctp_end_chunk(w, at);
 }
 
@@ -239,9 +252,11 @@ void sctp_init_put(struct sctp_writer *w, uint8_t type, const struct sctp_init *
 	for (unsigned k = 0; k < i->naddrs; k++)
 		put_addr_param(w, &i->addr[k]);
 	if (i->has_adaptation)
-		put_adaptation(w, i->adaptation);
+		put_number_param(w, SCTP_PARAM_ADAPTATION, i->adaptation);
 	if (i->takes_batches)
 		put_param(w, SCTP_PARAM_BATCHES, NULL, 0);
+	if (i->has_zero_checksum)
+		put_number_param(w, SCTP_PARAM_ZERO_CHECKSUM, i->zero_checksum);
 	if (type == SCTP_INIT && (i->takes_v4 || i->takes_v6))
 		put_families(w, i->takes_v4, i->takes_v6);
 	if (type == SCTP_INIT_ACK) {

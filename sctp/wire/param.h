@@ -20,11 +20,15 @@ enum sctp_param_type {
 	SCTP_PARAM_HOST_NAME = 11,
 	SCTP_PARAM_FAMILIES = 12,
 	SCTP_PARAM_ECN = 0x8000,
-	SCTP_PARAM_PAD = 0x8005,        /* RFC 4820 */
+	SCTP_PARAM_ZERO_CHECKSUM = 0x8001, /* RFC 9653 */
+	SCTP_PARAM_PAD = 0x8005,           /* RFC 4820 */
 	SCTP_PARAM_BATCHES = 0xb5dd,    /* ours: the sender takes GSO batches. Others skip it: the
 					   upper bits are 10. Its value is empty. */
 	SCTP_PARAM_ADAPTATION = 0xc006, /* RFC 5061 */
 };
+
+/* A method that protects packets in place of their checksum (RFC 9653 section 8.2). */
+enum { SCTP_DETECTED_BY_DTLS = 1 };
 
 enum { SCTP_MAX_UNKNOWN = 16 }; /* unrecognized parameters that are reported */
 
@@ -34,7 +38,9 @@ struct sctp_init {
 	unsigned naddrs; /* listed; further ones than SCTP_MAX_PATHS - 1 are ignored */
 	struct sctp_addr addr[SCTP_MAX_PATHS]; /* each once; scope 0 */
 	bool has_adaptation, takes_batches;
-	uint32_t adaptation;
+	bool has_zero_checksum; /* packets without checksum are taken, if something else protects
+				   them: zero_checksum */
+	uint32_t adaptation, zero_checksum;
 	const uint8_t *cookie; /* INIT ACK only; NULL: none */
 	uint32_t cookie_len;
 	/* Supported Address Types. Not listed: the sender takes both. */
@@ -62,9 +68,9 @@ enum sctp_init_result {
 enum sctp_init_result sctp_init_get(const struct sctp_chunk *c, struct sctp_init *ret);
 
 /* Writes INIT or INIT ACK (type) with our parameters: the addresses (none for 0), the adaptation
- * indication, BATCHES, in INIT the Supported Address Types that takes_v4 and takes_v6 say (none if
- * both are false), in INIT ACK the cookie and the unrecognized parameters of the peer's INIT, as
- * far as they fit. */
+ * indication, BATCHES, ZERO_CHECKSUM, in INIT the Supported Address Types that takes_v4 and
+ * takes_v6 say (none if both are false), in INIT ACK the cookie and the unrecognized parameters of
+ * the peer's INIT, as far as they fit. */
 void sctp_init_put(struct sctp_writer *w, uint8_t type, const struct sctp_init *i,
 		   const struct sctp_chunk *unknown, unsigned nunknown);
 

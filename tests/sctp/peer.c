@@ -379,6 +379,9 @@ uint32_t peer_begin_init(struct peer *p, uint8_t type)
 	sctp_put32(&p->w, p->tsn);
 	if (!p->no_adaptation)
 		peer_put_param(p, SCTP_PARAM_ADAPTATION, (const uint8_t[]){0, 0, 0, 1}, 4);
+	if (p->detected_by)
+		peer_put_param(p, SCTP_PARAM_ZERO_CHECKSUM,
+			       (const uint8_t[]){0, 0, 0, (uint8_t)p->detected_by}, 4);
 	return at;
 }
 

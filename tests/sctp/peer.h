@@ -59,7 +59,8 @@ struct peer {
 	uint32_t tag, tsn; /* its Initiate Tag; the next TSN of its DATA */
 	uint32_t rwnd;
 	uint16_t out_streams, in_streams;
-	bool no_adaptation; /* INIT and INIT ACK come without adaptation indication */
+	uint32_t detected_by; /* of Zero Checksum Acceptable in INIT and INIT ACK; 0: left out */
+	bool no_adaptation;   /* INIT and INIT ACK have no adaptation indication */
 
 	/* What the stack said in INIT or INIT ACK. */
 	uint32_t stack_tag, stack_tsn, stack_rwnd;
@@ -77,6 +78,7 @@ struct peer {
 	/* Packets of the stack: those that wait, and the one that was taken last. */
 	struct peer_packet *first, *last, *pkt;
 	struct sctp_head head;
+	bool zero_checksum; /* it is covered and has none */
 	unsigned n;
 	struct sctp_chunk chunk[PEER_CHUNKS];
 	struct sctp_batch batch;
@@ -134,7 +136,7 @@ void peer_put_sack(struct peer *p, uint32_t cum, uint32_t rwnd, const uint16_t *
 void peer_put_cookie_echo(struct peer *p);
 /* Computes the checksum, hands the packet to the stack and polls. */
 void peer_send(struct peer *p);
-/* The same with the bytes as they are. */
+/* The same with the bytes as they are, so without checksum. */
 void peer_send_raw(struct peer *p);
 
 /* A packet with one chunk. */

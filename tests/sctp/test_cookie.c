@@ -53,6 +53,7 @@ static struct sctp_cookie example(unsigned naddrs)
 		.all_local = true,
 		.has_adaptation = true,
 		.takes_batches = true,
+		.zero_checksum = true,
 		.adaptation = 0x71727374,
 		.naddrs = naddrs,
 	};
@@ -84,6 +85,7 @@ static void expect_same(const struct sctp_cookie *a, const struct sctp_cookie *b
 	cr_assert_eq(a->all_local, b->all_local);
 	cr_assert_eq(a->has_adaptation, b->has_adaptation);
 	cr_assert_eq(a->takes_batches, b->takes_batches);
+	cr_assert_eq(a->zero_checksum, b->zero_checksum);
 	cr_assert_eq(a->adaptation, b->adaptation);
 	cr_assert_eq(a->naddrs, b->naddrs);
 	for (unsigned i = 0; i < a->naddrs; i++)
@@ -109,7 +111,7 @@ Test(sctp_cookie, everything_comes_back)
 Test(sctp_cookie, each_flag_comes_back_alone)
 {
 	start();
-	for (unsigned i = 0; i < 5; i++) {
+	for (unsigned i = 0; i < 6; i++) {
 		struct sctp_cookie c = example(1), back;
 		uint32_t len;
 
@@ -117,6 +119,7 @@ Test(sctp_cookie, each_flag_comes_back_alone)
 		c.has_adaptation = i == 2;
 		c.takes_batches = i == 3;
 		c.from.covered = i == 4;
+		c.zero_checksum = i == 5;
 		len = sctp_cookie_seal(&keys, &cfg, &c, START, wire);
 		cr_assert(sctp_cookie_open(&keys, wire, len, &back));
 		expect_same(&c, &back);
