@@ -42,9 +42,12 @@ static void take_jobs(struct dtls *d)
 
 	while (d->worker && (j = dtls_worker_take(d->worker))) {
 		struct dtls_link *l = dtls_link_finish(j, d->now_us);
+		struct dtls_pair *p = l ? l->owner : NULL;
 
-		if (l)
-			dtls_pair_settle(d, l->owner);
+		if (!p)
+			continue;
+		dtls_pair_settle(d, p); /* may free the connection */
+		dtls_input_early(d, p);
 	}
 }
 
@@ -109,6 +112,23 @@ bool dtls_is_up(const struct dtls *d, const struct dtls_flow *flow)
 	return p && p->now;
 }
 
+bool dtls_peer_of(const struct dtls *d, const struct dtls_flow *flow, struct dtls_peer *ret)
+{
+	const struct dtls_pair *p = dtls_table_find(&d->table, flow);
+
+	if (!p || !p->now)
+		return false;
+	*ret = p->now->peer;
+	return true;
+}
+
+uint64_t dtls_heard_us(const struct dtls *d, const struct dtls_flow *flow)
+{
+	const struct dtls_pair *p = dtls_table_find(&d->table, flow);
+
+	return p ? p->heard_us : 0;
+}
+
 size_t dtls_seal(struct dtls *d, const struct dtls_flow *flow, const struct span *part, unsigned n,
 		 uint32_t segment, uint8_t *to)
 {
@@ -166,6 +186,11 @@ bool dtls_output(struct dtls *d, struct dtls_flow *ret_flow, uint8_t *to, size_t
 int dtls_fd(const struct dtls *d)
 {
 	return d->worker ? dtls_worker_fd(d->worker) : -1;
+}
+
+bool dtls_is_busy(const struct dtls *d)
+{
+	return d->worker && dtls_worker_busy(d->worker);
 }
 
 uint64_t dtls_expiry(const struct dtls *d)

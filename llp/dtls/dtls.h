@@ -63,6 +63,12 @@ int dtls_connect(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us);
 /* Ends a link, with an alert to the peer. No event follows. */
 void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow);
 
+/* The peer of a link that is up. False: it is not. */
+bool dtls_peer_of(const struct dtls *d, const struct dtls_flow *flow, struct dtls_peer *ret);
+
+/* When the last authentic record of a link arrived, or its handshake ended; 0: there is none. */
+uint64_t dtls_heard_us(const struct dtls *d, const struct dtls_flow *flow);
+
 /* True if packets can be sealed. */
 bool dtls_is_up(const struct dtls *d, const struct dtls_flow *flow);
 
@@ -82,6 +88,9 @@ bool dtls_output(struct dtls *d, struct dtls_flow *ret_flow, uint8_t *to, size_t
 
 /* Readable if the thread has done something: dtls_run() is to be called. -1: there is none. */
 int dtls_fd(const struct dtls *d);
+
+/* The thread has work, or has done some: else dtls_fd() needs no look. */
+bool dtls_is_busy(const struct dtls *d);
 
 /* When dtls_run() is to be called; UINT64_MAX: never. */
 uint64_t dtls_expiry(const struct dtls *d);

@@ -40,6 +40,11 @@ void dtls_reply_last(struct dtls *d, const struct dtls_flow *flow, struct dtls_l
 
 enum { DTLS_CLOSE_NOTIFY = 0, DTLS_ACCESS_DENIED = 49 };
 
+/* ---- dtls_input.c ---- */
+
+/* After the thread has given a connection of the pair back: reads the alert that came too early. */
+void dtls_input_early(struct dtls *d, struct dtls_pair *p);
+
 /* ---- dtls_pair.c ---- */
 
 /* Begins a connection of this pair: hello as in dtls_link_new(). -EAGAIN, -ENOMEM. */

@@ -143,6 +143,18 @@ static bool got_record(struct dtls *d, struct dtls_pair *p, struct dtls_link *l,
 	return type == DTLS_DATA && payload->len > 0;
 }
 
+/* A peer that refuses us says so right behind its last flight, which the thread may still read. */
+static void keep_alert(struct dtls_pair *p, const struct dtls_head *h, const uint8_t *record)
+{
+	size_t len = DTLS_HEAD + h->len;
+
+	if (h->type != DTLS_ALERT || len > sizeof(p->early) || !p->next ||
+	    p->next->state != DTLS_LINK_HANDSHAKE)
+		return;
+	memmove(p->early, record, len); /* perhaps it is the one that is kept */
+	p->early_len = len;
+}
+
 static bool got_sealed(struct dtls *d, const struct dtls_flow *flow, const struct dtls_head *h,
 		       uint8_t *record, struct span *ret)
 {
@@ -152,6 +164,8 @@ static bool got_sealed(struct dtls *d, const struct dtls_flow *flow, const struc
 	if (!p)
 		return false;
 	l = open_record(d, p, h, record, ret);
+	if (!l)
+		keep_alert(p, h, record);
 	return l && got_record(d, p, l, h->type, ret);
 }
 
@@ -188,4 +202,13 @@ bool dtls_input(struct dtls *d, const struct dtls_flow *flow, struct span *at, u
 			return true;
 	}
 	return false;
+}
+
+void dtls_input_early(struct dtls *d, struct dtls_pair *p)
+{
+	struct span at = {p->early, p->early_len}, none;
+	struct dtls_flow flow = p->flow;
+
+	p->early_len = 0;
+	(void)dtls_input(d, &flow, &at, d->now_us, &none);
 }

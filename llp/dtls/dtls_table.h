@@ -7,6 +7,8 @@
 #include "llp/dtls/dtls_link.h"
 #include "util/list.h"
 
+enum { DTLS_EARLY = 64 };
+
 struct dtls_pair {
 	struct list chain;  /* of the hash */
 	struct list moving; /* in dtls_table.moving: something of it waits for time or output */
@@ -18,6 +20,9 @@ struct dtls_pair {
 	uint64_t old_until_us, retry_us;
 	uint64_t heard_us; /* last authentic record */
 	bool up, down;     /* events that were not fetched yet */
+	/* A sealed alert that arrived while the thread had the handshake whose keys open it. */
+	uint8_t early[DTLS_EARLY];
+	size_t early_len;
 	char reason[DTLS_REASON];
 };
 

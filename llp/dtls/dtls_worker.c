@@ -164,3 +164,9 @@ int dtls_worker_fd(const struct dtls_worker *w)
 {
 	return w->fd;
 }
+
+/* The other thread only reads the number. */
+bool dtls_worker_busy(const struct dtls_worker *w)
+{
+	return w->jobs > 0;
+}

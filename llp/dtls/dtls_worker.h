@@ -34,6 +34,9 @@ bool dtls_worker_add(struct dtls_worker *w, struct dtls_job *j);
 /* The next job that was run, or NULL. */
 struct dtls_job *dtls_worker_take(struct dtls_worker *w);
 
+/* Jobs were added and not taken. For the thread that adds and takes them. */
+bool dtls_worker_busy(const struct dtls_worker *w);
+
 /* To poll: readable if a job was run since the last dtls_worker_take() that returned NULL. */
 int dtls_worker_fd(const struct dtls_worker *w);
 
