@@ -109,6 +109,11 @@ void llp_info(const struct llp_conn *c, struct llp_info *ret)
 	c->llp->ops->info(c, ret);
 }
 
+bool llp_identity_of(const struct llp_conn *c, struct llp_identity *ret)
+{
+	return c->llp->ops->identity && c->llp->ops->identity(c, ret);
+}
+
 static unsigned one_path(const struct llp_conn *c, struct llp_path *ret)
 {
 	struct llp_info info;

@@ -28,7 +28,7 @@ enum {
 	LLP_MAX_OWN = 32,   /* addresses of a transport */
 	LLP_MAX_ADDRS = 8,  /* of our end of an association, and of the peer in llp_connect_at() */
 	LLP_MAX_PATHS = 16, /* reported per association; a peer may announce more addresses */
-	LLP_MAX_FDS = LLP_MAX_OWN + 1,
+	LLP_MAX_FDS = 2 * LLP_MAX_OWN + 2,
 };
 
 /*
@@ -130,6 +130,25 @@ struct llp_fd_store {
 	void (*drop)(void *arg, const struct sockaddr_storage *at);
 	void *arg;
 };
+
+/* Who a peer has proven to be. */
+struct llp_identity {
+	bool has_fingerprint;
+	uint8_t fingerprint[32]; /* SHA-256 of its certificate */
+};
+
+/* Associations in DTLS (RFC 8261), on a UDP port of their own. */
+struct llp_cover {
+	uint16_t udp_port;      /* ours, and that of peers we connect to */
+	const char *cert, *key; /* files in PEM, read when the transport is opened */
+	/* Whether an association that we begin with this peer is to be covered. */
+	bool (*wanted)(void *arg, const struct sockaddr_storage *peer);
+	/* Whether we speak to a peer who is that. False: with a sentence. */
+	bool (*accept)(void *arg, const struct sockaddr_storage *peer,
+		       const struct llp_identity *id, char *ret_reason, size_t len);
+	void *arg;
+};
+
 /* Bytes of data that the transport `user` queues, of all associations. */
 #define LLP_USER_MEMORY ((UINT64_C(1) << 30) / 3 * 4)
 
@@ -145,6 +164,7 @@ struct llp_config {
 				    here: it stays valid */
 	const struct llp_fd_store *fd_store; /* user: for its sockets; NULL: none, and no reason
 					      names who has a port. Not copied */
+	const struct llp_cover *cover;       /* user: NULL: all is in clear text. Not copied */
 	uint16_t streams;                    /* requested in both directions */
 	uint32_t adaptation;                 /* adaptation indication to send and to require */
 	uint32_t buffer;  /* bytes of send and of receive buffer per association */
@@ -170,6 +190,7 @@ struct llp_info {
 	const char *backend;                   /* "user", "kernel", "loop", ... */
 	struct sockaddr_storage local, remote; /* SCTP ports */
 	uint16_t remote_udp_port;              /* 0 without encapsulation */
+	bool covered;                          /* in DTLS: llp_identity_of() knows the peer */
 	bool even; /* this end begins sessions on even streams, the peer on odd ones */
 	/* An association that this end opens to `remote` reaches the same endpoint: its sessions
 	 * may use this one instead. */
@@ -332,6 +353,8 @@ uint32_t llp_unacked(const struct llp_conn *c);
 
 /* State of an association that is or was up. */
 void llp_info(const struct llp_conn *c, struct llp_info *ret);
+/* Who the peer of an association in DTLS has proven to be. False: it has proven no identity. */
+bool llp_identity_of(const struct llp_conn *c, struct llp_identity *ret);
 /* Its paths, the primary one first; returns how many there are, of which the first LLP_MAX_PATHS
  * are in ret. */
 unsigned llp_paths(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS]);
@@ -389,6 +412,8 @@ struct llp_ops {
 	void (*report_acks)(struct llp_conn *c);       /* NULL: no effect */
 	uint32_t (*unacked)(const struct llp_conn *c); /* NULL: unknown */
 	void (*info)(const struct llp_conn *c, struct llp_info *ret);
+	/* NULL: peers prove no identity. */
+	bool (*identity)(const struct llp_conn *c, struct llp_identity *ret);
 	/* NULL: one path, described by llp_info(). */
 	unsigned (*paths)(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS]);
 	int (*set_primary)(struct llp_conn *c, const struct sockaddr_storage *remote);

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "llp/dtls/dtls.h"
 #include "util/addr.h"
 #include "util/crc32c.h"
 #include "util/minmax.h"
@@ -54,6 +55,12 @@ static int check_config(const struct llp_config *cfg, char *ret_reason, size_t l
 	if (cfg->udp_port == 0 && !cfg->ret_free_port) {
 		snprintf(ret_reason, len,
 			 "UDP port 0: peers have to know the port, so it cannot be a free one");
+		return -EINVAL;
+	}
+	if (cfg->cover && cfg->cover->udp_port == cfg->udp_port) {
+		snprintf(ret_reason, len,
+			 "UDP port %u is for packets in clear text: DTLS needs another one",
+			 cfg->udp_port);
 		return -EINVAL;
 	}
 	if (cfg->mtu != 0 && cfg->mtu < USER_MIN_MTU) {
@@ -138,6 +145,8 @@ static int open_core(struct user *t)
 		.recv_buffer = cfg->buffer,
 		.mtu = cfg->mtu,
 		.networks = cfg->networks,
+		.cover_bytes = DTLS_OVERHEAD,
+		.cover_packet = DTLS_MAX_PLAIN,
 		.mem = {get_memory, put_memory, NULL},
 		.random = get_random,
 	};
@@ -155,8 +164,9 @@ static const struct llp_ops ops;
 static void free_user(struct user *t)
 {
 	sctp_close(t->core);
-	for (unsigned i = 0; i < t->nsocks; i++)
-		udp_close(t->sock[i]);
+	llp_user_cover_close(t);
+	for (unsigned i = 0; i < t->naddrs; i++)
+		llp_user_close_socks(t, i);
 	if (t->room >= 0)
 		close(t->room);
 	free(t);
@@ -176,6 +186,7 @@ static struct user *alloc_user(const struct llp_config *cfg, const struct llp_ev
 	get_random(NULL, &t->route_key, sizeof(t->route_key));
 	llp_sctp_init(&t->sctp, &ops, NULL, cfg, ev);
 	t->sctp.cfg.naddrs = 0;
+	t->ncovers = 1;
 	list_init(&t->listeners);
 	llp_user_guard_init(t);
 	return t;
@@ -195,6 +206,8 @@ int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, str
 	r = t ? 0 : -ENOMEM;
 	if (r >= 0)
 		r = open_core(t);
+	if (r >= 0 && cfg->cover)
+		r = llp_user_cover_open(t, get_random, ret_reason, len);
 	for (unsigned i = 0; i < cfg->naddrs && r >= 0; i++)
 		r = llp_user_add_addr(&t->sctp.base, &cfg->addrs[i], ret_reason, len);
 	if (r == -ENOMEM)
@@ -230,10 +243,15 @@ static unsigned user_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
 {
 	const struct user *t = (const struct user *)llp;
 
-	for (unsigned i = 0; i < t->nsocks; i++)
-		ret_fds[i] = udp_fd(t->sock[i]);
-	ret_fds[t->nsocks] = t->room;
-	return t->nsocks + 1;
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < t->ncovers; k++)
+		for (unsigned i = 0; i < t->naddrs; i++)
+			ret_fds[n++] = udp_fd(t->sock[k][i].udp);
+	ret_fds[n++] = t->room;
+	if (t->cover)
+		ret_fds[n++] = llp_user_cover_fd(t);
+	return n;
 }
 
 /* Timers of the core are finer than the owner's ticks. */
@@ -258,6 +276,7 @@ static bool user_input(struct llp *llp, unsigned budget)
 
 	llp_user_read_clock(t);
 	any |= llp_user_read(t, budget);
+	llp_user_cover_run(t);
 	rtt_us = sctp_input_rtt(t->core);
 	t->patience_us = near ? 0 : patience(rtt_us);
 	llp_user_guard(t);
@@ -277,6 +296,7 @@ static void user_tick(struct llp *llp, uint64_t now_ms)
 
 	set_time(t, now_ms);
 	llp_user_guard(t);
+	llp_user_cover_run(t);
 	run_core(t);
 	llp_user_expire(t);
 	llp_user_events(t);
@@ -285,7 +305,8 @@ static void user_tick(struct llp *llp, uint64_t now_ms)
 static uint64_t user_expiry_us(const struct llp *llp)
 {
 	const struct user *t = (const struct user *)llp;
-	uint64_t core = sctp_expiry(t->core), next = llp_sctp_expiry_us(&t->sctp);
+	uint64_t core = min_u64(sctp_expiry(t->core), llp_user_cover_expiry(t));
+	uint64_t next = llp_sctp_expiry_us(&t->sctp);
 
 	if (t->guard.on && t->guard.due_us < core)
 		core = t->guard.due_us;
@@ -298,14 +319,14 @@ static uint64_t user_expiry_us(const struct llp *llp)
 
 /* Makes sure that the owner is woken when a full socket has room. If that fails, the next tick
  * flushes. */
-static void watch_room(struct user *t, unsigned i)
+static void watch_room(struct user *t, struct user_sock *s)
 {
-	bool blocked = udp_blocked(t->sock[i]);
+	bool blocked = udp_blocked(s->udp);
 	struct epoll_event e = {.events = EPOLLOUT};
 
-	if (blocked != t->watched[i] && epoll_ctl(t->room, blocked ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
-						  udp_fd(t->sock[i]), &e) == 0)
-		t->watched[i] = blocked;
+	if (blocked != s->watched &&
+	    epoll_ctl(t->room, blocked ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, udp_fd(s->udp), &e) == 0)
+		s->watched = blocked;
 }
 
 static void user_flush(struct llp *llp)
@@ -315,8 +336,9 @@ static void user_flush(struct llp *llp)
 	llp_user_read_clock(t);
 	llp_user_write(t);
 	llp_user_events(t);
-	for (unsigned i = 0; i < t->nsocks; i++)
-		watch_room(t, i);
+	for (unsigned k = 0; k < t->ncovers; k++)
+		for (unsigned i = 0; i < t->naddrs; i++)
+			watch_room(t, &t->sock[k][i]);
 }
 
 static void user_stats(const struct llp *llp, struct llp_stats *ret)
@@ -370,6 +392,7 @@ static const struct llp_ops ops = {
 	.report_acks = llp_user_report_acks,
 	.unacked = llp_user_unacked,
 	.info = llp_user_info,
+	.identity = llp_user_identity,
 	.paths = llp_user_paths,
 	.set_primary = llp_user_set_primary,
 	.stats = user_stats,

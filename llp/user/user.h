@@ -20,6 +20,15 @@ enum {
 	USER_HEAD = 640, /* of a message: bytes that llp.h promises in the first span */
 };
 
+/* Our addresses have a socket for each: sctp_flow.covered is its index. */
+enum { USER_CLEAR, USER_COVERED, USER_COVERS };
+
+struct user_sock {
+	struct udp *udp;
+	uint8_t quiet; /* turns in which it had no packet: user_io.c */
+	bool watched;  /* in user.room */
+};
+
 /* The route to an address, kept for a while. */
 struct user_route {
 	struct sctp_addr peer;
@@ -39,12 +48,16 @@ struct user_path {
 
 struct user_conn {
 	struct llp_sctp_conn sctp;
-	struct sctp_assoc *assoc; /* NULL when down */
+	struct sctp_assoc *assoc; /* NULL when down, and while it waits */
 	struct sockaddr_storage remote;
 	uint16_t remote_port;
+	uint16_t own_port; /* of an association that waits; 0: an unused one */
+	uint8_t local;     /* our address of it */
+	bool waits;        /* for DTLS to the peer: then it begins */
+	bool covered;
 	bool report_acks;
 	bool even; /* this end alone has opened it: its sessions use even streams */
-	unsigned nreported;
+	uint8_t nreported;
 	union {
 		struct user_path reported[SCTP_MAX_PATHS];
 		struct llp_info last; /* without assoc: when it ended */
@@ -89,15 +102,14 @@ struct user_tap {
 struct user {
 	struct llp_sctp sctp;
 	struct sctp *core;
-	unsigned nsocks;
-	struct udp *sock[LLP_MAX_OWN]; /* one for each of sctp.addrs */
-	uint8_t quiet[LLP_MAX_OWN];    /* turns in which it had no packet: user_io.c */
-	struct udp_stats closed;       /* of sockets that are closed */
-	int room;                      /* epoll set of the UDP sockets that are full: EPOLLOUT */
-	bool watched[LLP_MAX_OWN];     /* in that set */
-	uint64_t full_us;              /* since when a socket is full, 0: none */
+	unsigned naddrs, ncovers;                        /* ncovers: 1, or USER_COVERS */
+	struct user_sock sock[USER_COVERS][LLP_MAX_OWN]; /* for each of sctp.addrs */
+	struct udp_stats closed;                         /* of sockets that are closed */
+	int room;         /* epoll set of the UDP sockets that are full: EPOLLOUT */
+	uint64_t full_us; /* since when a socket is full, 0: none */
 	struct list listeners;
 
+	struct user_cover *cover; /* user_cover.c; NULL: all is in clear text */
 	struct user_guard guard;
 	struct user_tap tap;
 
@@ -122,6 +134,17 @@ static inline struct user *llp_user_of(const struct user_conn *c)
 	return (struct user *)c->sctp.base.llp;
 }
 
+static inline struct udp *llp_user_sock(const struct user *t, const struct sctp_flow *f)
+{
+	return t->sock[f->covered][f->local].udp;
+}
+
+/* The UDP port that we and our peers have for it. */
+static inline uint16_t llp_user_port(const struct user *t, unsigned cover)
+{
+	return cover == USER_COVERED ? t->sctp.cfg.cover->udp_port : t->sctp.cfg.udp_port;
+}
+
 /* ---- user_clock.c ---- */
 
 /* Reads the clock into now_us. */
@@ -134,6 +157,9 @@ void llp_user_read_clock(struct user *t);
 int llp_user_add_addr(struct llp *llp, const struct sockaddr_storage *a, char *ret_reason,
 		      size_t len);
 void llp_user_drop_addr(struct llp *llp, const struct sockaddr_storage *a);
+
+/* Closes the sockets of address i. */
+void llp_user_close_socks(struct user *t, unsigned i);
 
 /* The sums of all sockets, of those that are closed as well. */
 void llp_user_udp_stats(const struct user *t, struct udp_stats *ret);
@@ -152,6 +178,7 @@ int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret);
 void llp_user_report_acks(struct llp_conn *lc);
 uint32_t llp_user_unacked(const struct llp_conn *lc);
 void llp_user_info(const struct llp_conn *lc, struct llp_info *ret);
+bool llp_user_identity(const struct llp_conn *lc, struct llp_identity *ret);
 unsigned llp_user_paths(const struct llp_conn *lc, struct llp_path ret[LLP_MAX_PATHS]);
 int llp_user_set_primary(struct llp_conn *lc, const struct sockaddr_storage *remote);
 void llp_user_shutdown(struct llp_conn *lc);
@@ -160,6 +187,9 @@ void llp_user_conn_free(struct llp_conn *lc);
 
 /* A record for an association of the core, or NULL: no memory, or too many. */
 struct user_conn *llp_user_conn_new(struct user *t, struct sctp_assoc *a);
+
+/* Begins the association of a record that has waited, or would. -errno. */
+int llp_user_begin(struct user_conn *c);
 
 /* Frees the core's association, with an ABORT if it still exists. The state is DOWN. */
 void llp_user_conn_release(struct user_conn *c);
@@ -179,6 +209,52 @@ bool llp_user_read(struct user *t, unsigned budget);
 
 /* Sends the core's packets, as many as the sockets take. */
 void llp_user_write(struct user *t);
+
+/* ---- user_cover.c ---- */
+
+/* Reads the files of cfg.cover. -errno, with a sentence or without. */
+typedef void user_random_fn(void *user, void *ret, size_t len);
+int llp_user_cover_open(struct user *t, user_random_fn *random, char *ret_reason, size_t len);
+void llp_user_cover_close(struct user *t);
+
+/* To poll; -1: none. */
+int llp_user_cover_fd(const struct user *t);
+
+/* Whether an association with this peer has to be covered. */
+bool llp_user_cover_wanted(const struct user *t, const struct llp_addrs *peer);
+
+/* Begins the link to its peer. 0; 1: it is up already, so the association need not wait; -errno. */
+int llp_user_cover_connect(struct user_conn *c);
+
+/* Who is behind a covered flow. False: nobody has proven that. */
+bool llp_user_cover_identity(const struct user *t, const struct sctp_flow *flow,
+			     struct llp_identity *ret);
+
+/* Datagrams that arrived together at a covered socket: their packets go to `deliver`, those of
+ * equal length together. */
+typedef void user_deliver_fn(struct user *t, const struct sctp_flow *flow, uint8_t *p, size_t len,
+			     size_t segment);
+void llp_user_cover_input(struct user *t, const struct sctp_flow *flow, uint8_t *p, size_t len,
+			  size_t segment, user_deliver_fn *deliver);
+
+/* The records of a batch. False: there is no link, and one begins. Valid until the next call. */
+bool llp_user_cover_seal(struct user *t, const struct sctp_batch *out, struct udp_batch *ret);
+
+/* Sends the datagrams of handshakes. */
+void llp_user_cover_write(struct user *t);
+
+/* When llp_user_cover_run() is needed. */
+uint64_t llp_user_cover_expiry(const struct user *t);
+/* Deadlines, and results of the thread. */
+void llp_user_cover_run(struct user *t);
+
+struct user_link_event {
+	struct sctp_flow flow;
+	bool up;
+	char reason[256]; /* of a link that went down, or was never up */
+};
+/* The next event of a link. False: there is none. */
+bool llp_user_cover_event(struct user *t, struct user_link_event *ret);
 
 /* ---- user_guard.c ---- */
 
@@ -218,7 +294,7 @@ bool llp_user_gso(struct user *t, const struct sctp_flow *to, bool takes_batches
 /* The kernel refused that. */
 void llp_user_refuse_gso(struct user *t, const struct sctp_flow *to);
 
-/* Largest SCTP packet (UDP payload) within an IP packet of mtu bytes. */
-uint32_t llp_user_packet(const struct sctp_addr *peer, uint32_t mtu);
+/* Largest SCTP packet within an IP packet of mtu bytes. */
+uint32_t llp_user_packet(const struct sctp_addr *peer, uint32_t mtu, bool covered);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Addresses of ours, with a socket each. */
+/* Addresses of ours, with a socket for each cover. */
 #include "llp/user/user.h"
 
 #include <errno.h>
@@ -21,78 +21,103 @@ static uint32_t first_window(const struct user *t)
 {
 	uint32_t window = FIRST_WINDOW;
 
-	for (unsigned i = 0; i < t->nsocks; i++)
-		window = min_u32(window, udp_rcvbuf(t->sock[i]) / 2);
+	for (unsigned k = 0; k < t->ncovers; k++)
+		for (unsigned i = 0; i < t->naddrs; i++)
+			window = min_u32(window, udp_rcvbuf(t->sock[k][i].udp) / 2);
 	return max_u32(window, LEAST_WINDOW);
 }
 
-static struct sockaddr_storage with_port(const struct user *t, const struct sockaddr_storage *a)
+/* Address i with the port of its socket. */
+static struct sockaddr_storage with_port(const struct user *t, const struct sockaddr_storage *a,
+					 unsigned cover)
 {
 	struct sockaddr_storage at = *a;
 
-	addr_set_port(&at, t->sctp.cfg.udp_port);
+	addr_set_port(&at, llp_user_port(t, cover));
 	return at;
 }
 
-static void store_sock(const struct user *t, const struct sockaddr_storage *a, const struct udp *u)
+static void store_socks(const struct user *t, unsigned i)
 {
 	const struct llp_fd_store *s = t->sctp.cfg.fd_store;
-	struct sockaddr_storage at = with_port(t, a);
 
-	if (s)
-		s->put(s->arg, &at, udp_fd(u));
+	for (unsigned k = 0; s && k < t->ncovers; k++) {
+		struct sockaddr_storage at = with_port(t, &t->sctp.addrs[i], k);
+
+		s->put(s->arg, &at, udp_fd(t->sock[k][i].udp));
+	}
 }
 
-static void unstore_sock(const struct user *t, const struct sockaddr_storage *a)
+static void unstore_socks(const struct user *t, const struct sockaddr_storage *a)
 {
 	const struct llp_fd_store *s = t->sctp.cfg.fd_store;
-	struct sockaddr_storage at = with_port(t, a);
 
-	if (s)
+	for (unsigned k = 0; s && k < t->ncovers; k++) {
+		struct sockaddr_storage at = with_port(t, a, k);
+
 		s->drop(s->arg, &at);
+	}
 }
 
-/* The socket that an earlier process had. */
-static bool take_stored(const struct user *t, const struct sockaddr_storage *a, struct udp **ret)
+/* The socket that an earlier process had. at: with the port. */
+static bool take_stored(const struct user *t, const struct sockaddr_storage *at, struct udp **ret)
 {
 	const struct llp_fd_store *s = t->sctp.cfg.fd_store;
-	struct sockaddr_storage at = with_port(t, a);
-	int fd = s ? s->take(s->arg, &at) : -1;
+	int fd = s ? s->take(s->arg, at) : -1;
 
 	if (fd < 0)
 		return false;
-	if (udp_adopt(fd, a, t->sctp.cfg.udp_port, SOCKET_BUFFER, ret) == 0)
+	if (udp_adopt(fd, at, addr_port(at), SOCKET_BUFFER, ret) == 0)
 		return true;
-	unstore_sock(t, a);
+	s->drop(s->arg, at);
 	return false;
 }
 
 /* Who has the port. To find it out takes long: not where addresses are tried one after the other.
  */
-static const char *holder_text(const struct user *t, const struct sockaddr_storage *a,
+static const char *holder_text(const struct user *t, const struct sockaddr_storage *at,
 			       char ret[UDP_HOLDER_MAX])
 {
 	if (!t->sctp.cfg.fd_store)
 		return "";
-	return udp_holder_text(a, t->sctp.cfg.udp_port, ret);
+	return udp_holder_text(at, addr_port(at), ret);
 }
 
-static int open_sock(const struct user *t, const struct sockaddr_storage *a, struct udp **ret,
-		     char *ret_reason, size_t len)
+static int open_sock(const struct user *t, const struct sockaddr_storage *a, unsigned cover,
+		     struct udp **ret, char *ret_reason, size_t len)
 {
-	unsigned port = t->sctp.cfg.udp_port;
+	struct sockaddr_storage at = with_port(t, a, cover);
+	unsigned port = addr_port(&at);
 	char text[ADDR_TEXT_MAX], holder[UDP_HOLDER_MAX];
-	int r = take_stored(t, a, ret) ? 0 : udp_open(a, (uint16_t)port, SOCKET_BUFFER, ret);
+	int r = take_stored(t, &at, ret) ? 0 : udp_open(a, (uint16_t)port, SOCKET_BUFFER, ret);
 
 	addr_host_text(a, text);
 	if (r == -EADDRINUSE)
 		snprintf(ret_reason, len, "UDP port %u of %s is in use%s", port, text,
-			 holder_text(t, a, holder));
+			 holder_text(t, &at, holder));
 	else if (r == -EADDRNOTAVAIL)
 		snprintf(ret_reason, len, "%s is not an address of this host", text);
 	else if (r < 0)
 		snprintf(ret_reason, len, "UDP port %u of %s: %s", port, text, strerror(-r));
 	return r;
+}
+
+/* A socket for each cover, or none. */
+static int open_socks(const struct user *t, const struct sockaddr_storage *a,
+		      struct udp *ret[USER_COVERS], char *ret_reason, size_t len)
+{
+	struct udp *u[USER_COVERS] = {NULL};
+
+	for (unsigned k = 0; k < t->ncovers; k++) {
+		int r = open_sock(t, a, k, &u[k], ret_reason, len);
+
+		if (r < 0) {
+			udp_close(u[0]);
+			return r;
+		}
+	}
+	memcpy(ret, u, sizeof(u));
+	return 0;
 }
 
 /* The kernel has chosen a port for the first socket: the others have it, too. */
@@ -110,12 +135,12 @@ static void take_free_port(struct user *t, const struct udp *first)
 /* The place of the address if it had one, else one that no association needs; -1: none. */
 static int find_place(const struct user *t, const struct sockaddr_storage *a)
 {
-	for (unsigned i = 0; i < t->nsocks; i++)
+	for (unsigned i = 0; i < t->naddrs; i++)
 		if (addr_same_host(&t->sctp.addrs[i], a))
 			return (int)i;
-	if (t->nsocks < LLP_MAX_OWN)
-		return (int)t->nsocks;
-	for (unsigned i = 0; i < t->nsocks; i++)
+	if (t->naddrs < LLP_MAX_OWN)
+		return (int)t->naddrs;
+	for (unsigned i = 0; i < t->naddrs; i++)
 		if (t->sctp.dropped[i] && !sctp_uses_local(t->core, (uint8_t)i))
 			return (int)i;
 	return -1;
@@ -140,27 +165,31 @@ static void add_stats(struct udp_stats *sum, const struct udp *sock)
 void llp_user_udp_stats(const struct user *t, struct udp_stats *ret)
 {
 	*ret = t->closed;
-	for (unsigned i = 0; i < t->nsocks; i++)
-		add_stats(ret, t->sock[i]);
+	for (unsigned k = 0; k < t->ncovers; k++)
+		for (unsigned i = 0; i < t->naddrs; i++)
+			add_stats(ret, t->sock[k][i].udp);
 }
 
-static void close_sock(struct user *t, unsigned i)
+void llp_user_close_socks(struct user *t, unsigned i)
 {
-	add_stats(&t->closed, t->sock[i]);
-	t->sock[i] = udp_close(t->sock[i]);
-	t->watched[i] = false;
+	for (unsigned k = 0; k < t->ncovers; k++) {
+		add_stats(&t->closed, t->sock[k][i].udp);
+		udp_close(t->sock[k][i].udp);
+		t->sock[k][i] = (struct user_sock){NULL, 0, false};
+	}
 }
 
-static void put_sock(struct user *t, unsigned i, const struct sockaddr_storage *a, struct udp *u)
+static void put_socks(struct user *t, unsigned i, const struct sockaddr_storage *a,
+		      struct udp *const u[USER_COVERS])
 {
-	if (i < t->nsocks)
-		close_sock(t, i);
+	if (i < t->naddrs)
+		llp_user_close_socks(t, i);
 	else
-		t->sctp.cfg.naddrs = ++t->nsocks;
-	t->sock[i] = u;
-	t->quiet[i] = 0;
+		t->sctp.cfg.naddrs = ++t->naddrs;
+	for (unsigned k = 0; k < t->ncovers; k++)
+		t->sock[k][i].udp = u[k];
 	t->sctp.addrs[i] = *a;
-	take_free_port(t, u);
+	take_free_port(t, u[USER_CLEAR]);
 	sctp_set_recv_first(t->core, first_window(t));
 	t->guard.stale = true;
 }
@@ -171,7 +200,7 @@ int llp_user_add_addr(struct llp *llp, const struct sockaddr_storage *a, char *r
 	struct user *t = (struct user *)llp;
 	int i = find_place(t, a), r = llp_sctp_check_addr(a, ret_reason, len);
 	struct sctp_addr own;
-	struct udp *u;
+	struct udp *u[USER_COVERS];
 
 	_Static_assert((int)LLP_MAX_OWN <= (int)SCTP_MAX_OWN, "the core takes them all");
 	if (r < 0)
@@ -180,14 +209,14 @@ int llp_user_add_addr(struct llp *llp, const struct sockaddr_storage *a, char *r
 		snprintf(ret_reason, len, "at most %d addresses, and all are in use", LLP_MAX_OWN);
 		return -ENOBUFS;
 	}
-	if ((unsigned)i == t->nsocks || !addr_same_host(&t->sctp.addrs[i], a)) {
-		r = open_sock(t, a, &u, ret_reason, len);
+	if ((unsigned)i == t->naddrs || !addr_same_host(&t->sctp.addrs[i], a)) {
+		r = open_socks(t, a, u, ret_reason, len);
 		if (r < 0)
 			return r;
-		put_sock(t, (unsigned)i, a, u);
+		put_socks(t, (unsigned)i, a, u);
 	}
 	t->sctp.dropped[i] = false;
-	store_sock(t, a, t->sock[i]);
+	store_socks(t, (unsigned)i);
 	own = llp_user_addr(a);
 	sctp_set_local(t->core, (uint8_t)i, &own);
 	llp_user_forget_routes(t);
@@ -202,7 +231,7 @@ void llp_user_drop_addr(struct llp *llp, const struct sockaddr_storage *a)
 	if (i < 0)
 		return;
 	t->sctp.dropped[i] = true;
-	unstore_sock(t, a);
+	unstore_socks(t, a);
 	sctp_drop_local(t->core, (uint8_t)i);
 	llp_user_forget_routes(t);
 }

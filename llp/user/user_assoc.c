@@ -102,8 +102,9 @@ void llp_user_conn_release(struct user_conn *c)
 		if (t->held && t->msg.assoc == c->assoc)
 			t->held = false;
 		c->assoc = sctp_assoc_free(c->assoc);
-		list_del(&c->sctp.connecting);
 	}
+	list_del(&c->sctp.connecting);
+	c->waits = false;
 	c->sctp.state = LLP_SCTP_DOWN;
 }
 
@@ -135,6 +136,7 @@ static int choose_local(const struct user *t, const struct llp_addrs *peer,
 
 /* The ends of an association that begins, by index as in struct sctp_connect. */
 struct start {
+	bool covered;
 	unsigned n, nlocal;
 	uint8_t local[LLP_MAX_ADDRS];
 	struct sctp_addr peer[LLP_MAX_ADDRS];
@@ -153,7 +155,7 @@ static int measure_route(struct user *t, struct start *s, unsigned i, sa_family_
 			continue;
 		err = llp_user_route(t, s->local[k], &s->peer[i], &r);
 		if (err == 0)
-			s->packet[i] = llp_user_packet(&s->peer[i], r->mtu);
+			s->packet[i] = llp_user_packet(&s->peer[i], r->mtu, s->covered);
 		break;
 	}
 	return err;
@@ -170,6 +172,7 @@ static int prepare_start(struct user *t, const struct llp_addrs *peer, const str
 		return n;
 	ret->nlocal = (unsigned)n;
 	ret->n = peer->n;
+	ret->covered = llp_user_cover_wanted(t, peer);
 	for (unsigned i = peer->n; i-- > 0;) {
 		sa_family_t family = peer->a[i].ss_family;
 
@@ -179,6 +182,8 @@ static int prepare_start(struct user *t, const struct llp_addrs *peer, const str
 		err = measure_route(t, ret, i, family);
 		any |= err == 0;
 	}
+	if (any && ret->covered && (ret->n > 1 || ret->nlocal > 1))
+		return -EOPNOTSUPP;
 	return any ? 0 : err;
 }
 
@@ -194,9 +199,51 @@ static int begin_assoc(struct user *t, const struct start *s, uint16_t port, uin
 		.nlocal = s->nlocal,
 		.own_port = own_port,
 		.user = c,
+		.covered_port = s->covered ? llp_user_port(t, USER_COVERED) : 0,
 	};
 
 	return sctp_assoc_connect(t->core, &to, &c->assoc);
+}
+
+int llp_user_begin(struct user_conn *c)
+{
+	struct user *t = llp_user_of(c);
+	struct start s = {.covered = c->covered,
+			  .n = 1,
+			  .nlocal = 1,
+			  .local = {c->local},
+			  .peer = {llp_user_addr(&c->remote)}};
+	int r = measure_route(t, &s, 0, c->remote.ss_family);
+
+	c->waits = false;
+	if (r < 0)
+		return r;
+	r = error_of(begin_assoc(t, &s, c->remote_port, c->own_port, c));
+	if (r == 0 && c->report_acks)
+		sctp_assoc_report_acks(c->assoc);
+	return r;
+}
+
+/* Until the association begins, llp_user_info() knows its ends alone. */
+static int begin_covered(struct user_conn *c, const struct start *s, uint16_t own_port)
+{
+	struct user *t = llp_user_of(c);
+	int r;
+
+	c->covered = true;
+	c->own_port = own_port;
+	c->local = s->local[0];
+	c->last = (struct llp_info){.backend = "user",
+				    .covered = true,
+				    .local = t->sctp.addrs[c->local],
+				    .remote = c->remote,
+				    .remote_udp_port = llp_user_port(t, USER_COVERED),
+				    .even = c->even};
+	addr_set_port(&c->last.local, own_port);
+	addr_set_port(&c->last.remote, c->remote_port);
+	r = llp_user_cover_connect(c);
+	c->waits = r == 0;
+	return r == 1 ? llp_user_begin(c) : r;
 }
 
 int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
@@ -215,15 +262,16 @@ int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t por
 	c = llp_user_conn_new(t, NULL);
 	if (!c)
 		return -ENOMEM;
-	r = begin_assoc(t, &s, port, own_port, c);
-	if (r != SCTP_E_OK) {
-		llp_user_conn_free(&c->sctp.base);
-		return error_of(r);
-	}
 	c->sctp.base.user = conn_user;
 	c->remote = peer->a[0];
 	c->remote_port = port;
 	c->even = own_port == 0;
+	r = s.covered ? begin_covered(c, &s, own_port)
+		      : error_of(begin_assoc(t, &s, port, own_port, c));
+	if (r < 0) {
+		llp_user_conn_free(&c->sctp.base);
+		return r;
+	}
 	llp_sctp_connecting(&c->sctp);
 	*ret = &c->sctp.base;
 	return 0;
@@ -251,7 +299,7 @@ void llp_user_abort(struct llp_conn *lc, const char *reason)
 
 	if (c->sctp.state == LLP_SCTP_DOWN)
 		return;
-	if (!c->sctp.ended)
+	if (c->assoc && !c->sctp.ended)
 		sctp_assoc_abort(c->assoc, reason);
 	llp_user_conn_release(c);
 	list_del(&c->sctp.ready);
@@ -373,7 +421,8 @@ void llp_user_info(const struct llp_conn *lc, struct llp_info *ret)
 		/* Both ends may begin sessions if the opener's port is one that it listens on. Both
 		 * may have opened it then, and cannot know. */
 		.even = c->even || i.lower_tag,
-		.same_endpoint = i.primary.udp_port == t->sctp.cfg.udp_port,
+		.covered = i.primary.covered,
+		.same_endpoint = i.primary.udp_port == llp_user_port(t, i.primary.covered),
 		.gso = llp_user_gso(t, &i.primary, i.takes_batches),
 		.streams = i.streams,
 		.max_message = i.max_message,
@@ -389,6 +438,17 @@ void llp_user_info(const struct llp_conn *lc, struct llp_info *ret)
 	};
 	addr_set_port(&ret->local, i.local_port);
 	llp_user_sockaddr(&i.primary.peer, i.peer_port, &ret->remote);
+}
+
+bool llp_user_identity(const struct llp_conn *lc, struct llp_identity *ret)
+{
+	const struct user_conn *c = (const struct user_conn *)lc;
+	struct sctp_info i;
+
+	if (!c->assoc)
+		return false;
+	sctp_assoc_info(c->assoc, &i);
+	return llp_user_cover_identity(llp_user_of(c), &i.primary, ret);
 }
 
 static enum llp_path_state state_of_path(enum sctp_path_state s)

@@ -43,6 +43,7 @@ static void note_paths(struct user_conn *c)
 	sctp_assoc_info(c->assoc, &info);
 	c->sctp.streams = info.streams;
 	c->remote_port = info.peer_port;
+	c->covered = info.primary.covered;
 	llp_user_sockaddr(&info.primary.peer, info.peer_port, &c->remote);
 }
 
@@ -94,11 +95,19 @@ static void on_up(struct user *t, struct user_conn *c)
 
 /* ---- the end ---- */
 
+static unsigned udp_port(const struct user_conn *c)
+{
+	return llp_user_port(llp_user_of(c), c->covered);
+}
+
 /* The end of a sentence about a peer that does not answer: why, if an ICMP message says so. */
 static const char *silence(const struct user_conn *c)
 {
 	struct sctp_info info;
 
+	if (!c->assoc)
+		return ": no DTLS handshake: a firewall drops UDP, or its ddpsctpd has no "
+		       "security.udp_port, or another one";
 	sctp_assoc_info(c->assoc, &info);
 	return info.unreachable
 		       ? ": ICMP reports that it is unreachable (a firewall, or a missing route)"
@@ -120,13 +129,12 @@ static const char *absence(const struct user_conn *c)
 /* An association failed during set-up. */
 static void end_setup(struct user_conn *c, const struct sctp_event *ev)
 {
-	const struct user *t = llp_user_of(c);
 	char addr[ADDR_TEXT_MAX];
 
 	addr_host_text(&c->remote, addr);
 	if (ev->end == SCTP_END_UNREACHABLE)
 		llp_sctp_end(&c->sctp, ECONNREFUSED, "nothing listens on UDP port %u of %s%s",
-			     t->sctp.cfg.udp_port, addr, absence(c));
+			     udp_port(c), addr, absence(c));
 	else if (ev->end == SCTP_END_REFUSED && ev->cause == CAUSE_RESOURCE)
 		llp_sctp_end(&c->sctp, ECONNREFUSED,
 			     "%s refuses associations: it has no room for more, or not for this "
@@ -138,7 +146,7 @@ static void end_setup(struct user_conn *c, const struct sctp_event *ev)
 			     addr, c->remote_port);
 	else
 		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer on UDP port %u%s", addr,
-			     t->sctp.cfg.udp_port, silence(c));
+			     udp_port(c), silence(c));
 }
 
 static void end_aborted(struct user_conn *c, const struct sctp_event *ev, const char *addr)
@@ -197,7 +205,7 @@ static void on_down(struct user_conn *c, const struct sctp_event *ev)
 				&c->sctp, ECONNRESET,
 				"nothing listens on UDP port %u of %s any more: its ddpsctpd has "
 				"ended",
-				llp_user_of(c)->sctp.cfg.udp_port, addr);
+				udp_port(c), addr);
 		break;
 	case SCTP_END_RESTART:
 		llp_sctp_end(&c->sctp, ECONNRESET, "the peer restarted%s%s",
@@ -224,8 +232,8 @@ void llp_user_expire(struct user *t)
 		char text[ADDR_TEXT_MAX];
 
 		llp_sctp_end(sc, ETIMEDOUT, "%s does not answer on UDP port %u within %u ms%s",
-			     addr_host_text(&c->remote, text), t->sctp.cfg.udp_port,
-			     t->sctp.cfg.init_ms, silence(c));
+			     addr_host_text(&c->remote, text), udp_port(c), t->sctp.cfg.init_ms,
+			     silence(c));
 	}
 }
 
@@ -323,6 +331,50 @@ static void deliver_messages(struct user *t)
 	}
 }
 
+/* ---- links ---- */
+
+static bool is_on(const struct user_conn *c, const struct sctp_flow *flow)
+{
+	struct sctp_addr peer = llp_user_addr(&c->remote);
+
+	return c->covered && c->local == flow->local && sctp_addr_equal(&peer, &flow->peer) &&
+	       udp_port(c) == flow->udp_port;
+}
+
+static void on_link_up(struct user_conn *c)
+{
+	char text[ADDR_TEXT_MAX];
+	int r = c->waits ? llp_user_begin(c) : 0;
+
+	if (r < 0)
+		llp_sctp_end(&c->sctp, -r, "no association with %s: %s",
+			     addr_host_text(&c->remote, text), strerror(-r));
+}
+
+/* Also of an association that has begun: we may have accepted the peer before it refuses us. */
+static void on_link_down(struct user_conn *c, const char *reason)
+{
+	char text[ADDR_TEXT_MAX];
+
+	llp_sctp_end(&c->sctp, ECONNREFUSED, "no DTLS with %s: %s",
+		     addr_host_text(&c->remote, text), reason);
+}
+
+/* Those that are not up yet. */
+static void on_link(struct user *t, const struct user_link_event *e)
+{
+	list_foreach_safe (it, &t->sctp.connecting) {
+		struct user_conn *c = list_entry(it, struct user_conn, sctp.connecting);
+
+		if (!is_on(c, &e->flow))
+			continue;
+		if (e->up)
+			on_link_up(c);
+		else
+			on_link_down(c, e->reason);
+	}
+}
+
 /* ---- dispatch ---- */
 
 /* The event may be older than the last message; another event follows then. */
@@ -371,8 +423,11 @@ static void on_core_event(struct user *t, const struct sctp_event *ev)
 
 void llp_user_events(struct user *t)
 {
+	struct user_link_event link;
 	struct sctp_event ev;
 
+	while (llp_user_cover_event(t, &link))
+		on_link(t, &link);
 	while (sctp_event(t->core, &ev))
 		on_core_event(t, &ev);
 	deliver_messages(t);

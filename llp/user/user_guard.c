@@ -175,13 +175,14 @@ static void attach_filters(struct user *t)
 	t->guard.stale = false;
 	t->guard.again_us = t->now_us + AGAIN_US;
 	memcpy(t->guard.applied, t->guard.part, sizeof(t->guard.part));
-	for (unsigned i = 0; i < t->nsocks; i++) {
-		bool v6 = udp_local(t->sock[i])->ss_family == AF_INET6;
+	for (unsigned i = 0; i < t->naddrs; i++) {
+		struct udp *u = t->sock[USER_CLEAR][i].udp;
+		bool v6 = udp_local(u)->ss_family == AF_INET6;
 
 		if (t->guard.on && make_filter(&p, t, v6))
-			udp_filter(t->sock[i], p.f, p.n);
+			udp_filter(u, p.f, p.n);
 		else
-			udp_filter(t->sock[i], NULL, 0);
+			udp_filter(u, NULL, 0);
 	}
 }
 
@@ -201,8 +202,8 @@ static bool outdated(const struct user *t)
 
 static bool crowded(const struct user *t)
 {
-	for (unsigned i = 0; i < t->nsocks; i++)
-		if (udp_crowded(t->sock[i]))
+	for (unsigned i = 0; i < t->naddrs; i++)
+		if (udp_crowded(t->sock[USER_CLEAR][i].udp))
 			return true;
 	return false;
 }

@@ -19,33 +19,44 @@ enum {
 struct from {
 	struct user *user;
 	uint8_t local;
+	bool covered;
 };
 
 static struct sctp_flow flow(const struct from *from, const struct sockaddr_storage *peer)
 {
-	return (struct sctp_flow){
-		.peer = llp_user_addr(peer), .udp_port = addr_port(peer), .local = from->local};
+	return (struct sctp_flow){.peer = llp_user_addr(peer),
+				  .udp_port = addr_port(peer),
+				  .local = from->local,
+				  .covered = from->covered};
 }
 
 /* ---- in ---- */
 
-static void on_packets(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len,
-		       size_t segment)
+static void deliver(struct user *t, const struct sctp_flow *f, uint8_t *p, size_t len,
+		    size_t segment)
 {
-	const struct from *at = arg;
-	struct user *t = at->user;
-	struct sctp_flow f = flow(at, from);
-
 	if (t->tap.on)
-		llp_user_tap(t, &f, false, &(struct span){p, len}, 1, segment);
+		llp_user_tap(t, f, false, &(struct span){p, len}, 1, segment);
 	for (size_t n; len; p += n, len -= n) {
-		n = sctp_input_run(t->core, &f, p, len, segment, t->now_us);
+		n = sctp_input_run(t->core, f, p, len, segment, t->now_us);
 		llp_user_events(t);
 		/* Many peers begin at once, or a flood: the answers leave before there are too
 		 * many. */
 		if (!t->full_us && sctp_wants_output(t->core))
 			llp_user_write(t);
 	}
+}
+
+static void on_packets(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len,
+		       size_t segment)
+{
+	const struct from *at = arg;
+	struct sctp_flow f = flow(at, from);
+
+	if (f.covered)
+		llp_user_cover_input(at->user, &f, p, len, segment, deliver);
+	else
+		deliver(at->user, &f, p, len, segment);
 }
 
 static void on_error(void *arg, const struct udp_error *e)
@@ -63,36 +74,45 @@ static void on_error(void *arg, const struct udp_error *e)
 		t->local_mtu = e->mtu;
 		return;
 	}
+	if (f.covered)
+		return; /* it quotes a record, so anybody can have made it */
 	sctp_icmp(t->core, &f, what[e->kind], e->mtu, e->quoted, e->len, t->now_us);
 	llp_user_events(t);
 }
 
 /* False if the socket is to be left alone in this turn. */
-static bool is_due(struct user *t, unsigned i)
+static bool is_due(struct user_sock *s)
 {
-	if (t->quiet[i] < QUIET || t->quiet[i] % QUIET_EACH == 0)
+	if (s->quiet < QUIET || s->quiet % QUIET_EACH == 0)
 		return true;
-	if (++t->quiet[i] == QUIET + QUIET_EACH)
-		t->quiet[i] = QUIET;
+	if (++s->quiet == QUIET + QUIET_EACH)
+		s->quiet = QUIET;
 	return false;
+}
+
+static bool read_sock(struct user *t, unsigned cover, unsigned i, unsigned budget)
+{
+	struct user_sock *s = &t->sock[cover][i];
+	struct from at = {t, (uint8_t)i, cover == USER_COVERED};
+	bool any;
+
+	if (!is_due(s))
+		return false;
+	s->quiet++;
+	any = udp_recv(s->udp, budget, on_packets, &at) > 0;
+	if (any)
+		s->quiet = 0;
+	udp_errors(s->udp, on_error, &at);
+	return any;
 }
 
 bool llp_user_read(struct user *t, unsigned budget)
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < t->nsocks; i++) {
-		struct from at = {t, (uint8_t)i};
-
-		if (!is_due(t, i))
-			continue;
-		t->quiet[i]++;
-		if (udp_recv(t->sock[i], budget, on_packets, &at) > 0) {
-			any = true;
-			t->quiet[i] = 0;
-		}
-		udp_errors(t->sock[i], on_error, &at);
-	}
+	for (unsigned k = 0; k < t->ncovers; k++)
+		for (unsigned i = 0; i < t->naddrs; i++)
+			any |= read_sock(t, k, i, budget);
 	return any;
 }
 
@@ -101,11 +121,11 @@ bool llp_user_read(struct user *t, unsigned budget)
 /* The route does not take packets of this size. Its MTU is in the error queue. */
 static void too_big(struct user *t, const struct sctp_flow *to)
 {
-	struct from at = {t, to->local};
+	struct from at = {t, to->local, to->covered};
 	struct sctp_flow f = *to;
 
 	t->local_mtu = 0;
-	udp_errors(t->sock[f.local], on_error, &at);
+	udp_errors(llp_user_sock(t, &f), on_error, &at);
 	sctp_too_big(t->core, &f, t->local_mtu, t->now_us);
 }
 
@@ -119,9 +139,11 @@ static void send_batch(struct user *t, const struct sctp_batch *out)
 	bool gso = out->packets > 1 && llp_user_gso(t, &out->to, out->takes_batches);
 	int r;
 
+	if (out->to.covered && !llp_user_cover_seal(t, out, &b))
+		return;
 	llp_user_sockaddr(&out->to.peer, out->to.udp_port, &b.to);
 	b.gso = gso;
-	r = udp_send(t->sock[out->to.local], &b);
+	r = udp_send(llp_user_sock(t, &out->to), &b);
 	if (gso && !b.gso)
 		llp_user_refuse_gso(t, &out->to);
 	if (t->tap.on && r != -EMSGSIZE)
@@ -135,8 +157,9 @@ static bool may_send(struct user *t)
 {
 	bool full = false;
 
-	for (unsigned i = 0; i < t->nsocks; i++)
-		full |= udp_blocked(t->sock[i]);
+	for (unsigned k = 0; k < t->ncovers; k++)
+		for (unsigned i = 0; i < t->naddrs; i++)
+			full |= udp_blocked(t->sock[k][i].udp);
 	if (!full)
 		t->full_us = 0;
 	else if (!t->full_us)
@@ -146,8 +169,10 @@ static bool may_send(struct user *t)
 
 void llp_user_write(struct user *t)
 {
-	for (unsigned i = 0; i < t->nsocks; i++)
-		udp_flush(t->sock[i]);
+	for (unsigned k = 0; k < t->ncovers; k++)
+		for (unsigned i = 0; i < t->naddrs; i++)
+			udp_flush(t->sock[k][i].udp);
+	llp_user_cover_write(t);
 	while (may_send(t) && sctp_output(t->core, &t->out, t->now_us))
 		send_batch(t, &t->out);
 }

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 
 #include "llp/common/route.h"
+#include "llp/dtls/dtls.h"
 #include "util/addr.h"
 
 enum {
@@ -45,11 +46,13 @@ void llp_user_sockaddr(const struct sctp_addr *a, uint16_t port, struct sockaddr
 	addr_set_port(ret, port);
 }
 
-uint32_t llp_user_packet(const struct sctp_addr *peer, uint32_t mtu)
+uint32_t llp_user_packet(const struct sctp_addr *peer, uint32_t mtu, bool covered)
 {
 	uint32_t n = mtu - (sctp_addr_is_v4(peer) ? 20 : 40) - UDP_HEADER;
+	uint32_t most = covered ? DTLS_MAX_PLAIN : SCTP_MAX_PACKET;
 
-	return (n < SCTP_MAX_PACKET ? n : SCTP_MAX_PACKET) & ~3u;
+	n -= covered ? DTLS_OVERHEAD : 0;
+	return (n < most ? n : most) & ~3u;
 }
 
 /* ---- routes ---- */
@@ -116,7 +119,7 @@ bool llp_user_gso(struct user *t, const struct sctp_flow *to, bool takes_batches
 	enum llp_gso gso = t->sctp.cfg.gso;
 	const struct user_route *r;
 
-	if (gso == LLP_GSO_OFF || !udp_can_gso(t->sock[to->local]) ||
+	if (gso == LLP_GSO_OFF || !udp_can_gso(llp_user_sock(t, to)) ||
 	    find_route(t, to->local, &to->peer)->refused)
 		return false;
 	if (gso == LLP_GSO_ON || takes_batches)

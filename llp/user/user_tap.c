@@ -91,7 +91,7 @@ static bool wanted(const struct user_tap *tap, const struct llp_packet *p)
 void llp_user_tap(struct user *t, const struct sctp_flow *flow, bool out, const struct span *part,
 		  unsigned n, size_t segment)
 {
-	struct llp_packet p = {.local = *udp_local(t->sock[flow->local]), .out = out};
+	struct llp_packet p = {.local = *udp_local(llp_user_sock(t, flow)), .out = out};
 	struct span own[TAP_SPANS];
 	size_t done = 0; /* bytes of part[0] that earlier packets had */
 

@@ -477,7 +477,8 @@ int route_find(const struct sockaddr_storage *local, const struct sockaddr_stora
 
 void llp_user_read_clock(struct user *t)
 {
-	unsigned host = t->sock[0] ? t->sock[0]->host : opening;
+	const struct udp *first = t->sock[USER_CLEAR][0].udp;
+	unsigned host = first ? first->host : opening;
 
 	t->now_us = network_time(net, host) + t->skew_us;
 }

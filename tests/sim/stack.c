@@ -120,8 +120,8 @@ static void plan_timer(struct stack *s)
 /* The stack could not send everything that it has to send. */
 static bool is_blocked(const struct stack *s)
 {
-	for (unsigned i = 0; i < user_of(s)->nsocks; i++)
-		if (udp_blocked(user_of(s)->sock[i]))
+	for (unsigned i = 0; i < user_of(s)->naddrs; i++)
+		if (udp_blocked(user_of(s)->sock[USER_CLEAR][i].udp))
 			return true;
 	return false;
 }

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Packets in DTLS (RFC 8261): the links to peers, by llp/dtls, between the covered sockets and the
+ * core. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "llp/dtls/dtls.h"
+#include "llp/user/user.h"
+#include "util/addr.h"
+#include "util/minmax.h"
+
+enum {
+	MS = 1000, /* microseconds */
+	SECOND = 1000 * MS,
+	JOBS = 256,
+	HANDSHAKES = 256,
+	RESEND_MS = 500,
+	HANDSHAKE_S = 10,
+	TAKEOVER_S = 600,
+	IDLE_S = 300,
+	/* A peer that was silent for so long may have begun again: a new association asks it. */
+	FRESH_S = 2,
+	SEALED = 65536, /* bytes of a batch: the core counts those of the cover */
+};
+
+struct user_cover {
+	struct llp_cover cfg;
+	struct dtls *dtls;
+	struct span span[SCTP_BATCH_PACKETS];
+	uint8_t sealed[SEALED];
+};
+
+/* ---- flows ---- */
+
+static struct dtls_flow to_dtls(const struct sctp_flow *f)
+{
+	struct dtls_flow ret = {.scope = f->peer.scope, .port = f->udp_port, .local = f->local};
+
+	memcpy(ret.ip, f->peer.ip, sizeof(ret.ip));
+	return ret;
+}
+
+static void peer_of(const struct dtls_flow *f, struct sockaddr_storage *ret)
+{
+	struct sctp_addr a = {.scope = f->scope};
+
+	memcpy(a.ip, f->ip, sizeof(a.ip));
+	llp_user_sockaddr(&a, f->port, ret);
+}
+
+static struct dtls_flow flow_of_conn(const struct user_conn *c)
+{
+	const struct sctp_flow f = {.peer = llp_user_addr(&c->remote),
+				    .udp_port = llp_user_port(llp_user_of(c), USER_COVERED),
+				    .local = c->local};
+
+	return to_dtls(&f);
+}
+
+/* ---- opening ---- */
+
+static struct llp_identity identity_of(const struct dtls_peer *p)
+{
+	struct llp_identity id = {.has_fingerprint = p->has_cert};
+
+	_Static_assert(sizeof(id.fingerprint) == DTLS_FINGERPRINT, "both are SHA-256");
+	memcpy(id.fingerprint, p->fingerprint, sizeof(id.fingerprint));
+	return id;
+}
+
+static bool accept_peer(void *user, const struct dtls_flow *flow, const struct dtls_peer *peer,
+			bool we_began, char *ret_reason, size_t len)
+{
+	const struct user_cover *v = user;
+	const struct llp_identity id = identity_of(peer);
+	struct sockaddr_storage a;
+
+	(void)we_began;
+	peer_of(flow, &a);
+	return v->cfg.accept(v->cfg.arg, &a, &id, ret_reason, len);
+}
+
+static int open_dtls(struct user *t, struct user_cover *v, user_random_fn *random,
+		     struct dtls_identity *id)
+{
+	const struct dtls_config cfg = {
+		.random = random,
+		.accept = accept_peer,
+		.user = v,
+		.jobs = JOBS,
+		.max_links = LLP_SCTP_MAX_CONNS,
+		.max_handshakes = HANDSHAKES,
+		.resend_us = RESEND_MS * MS,
+		.handshake_us = HANDSHAKE_S * (uint64_t)SECOND,
+		.takeover_us = TAKEOVER_S * (uint64_t)SECOND,
+		.linger_us = 2 * (uint64_t)t->sctp.cfg.rto_max_ms * MS,
+		.idle_us = IDLE_S * (uint64_t)SECOND,
+	};
+
+	return dtls_open(&cfg, id, t->now_us, &v->dtls);
+}
+
+int llp_user_cover_open(struct user *t, user_random_fn *random, char *ret_reason, size_t len)
+{
+	const struct llp_cover *cfg = t->sctp.cfg.cover;
+	const struct dtls_files files = {.cert = cfg->cert, .key = cfg->key};
+	struct dtls_identity *id;
+	struct user_cover *v;
+	int r = dtls_identity_load(&files, ret_reason, len, &id);
+
+	if (r < 0)
+		return r;
+	v = calloc(1, sizeof(*v));
+	r = v ? 0 : -ENOMEM;
+	if (r == 0) {
+		v->cfg = *cfg;
+		v->cfg.cert = v->cfg.key = NULL;
+		r = open_dtls(t, v, random, id);
+	}
+	dtls_identity_drop(id);
+	if (r < 0) {
+		free(v);
+		return r;
+	}
+	t->cover = v;
+	t->ncovers = USER_COVERS;
+	return 0;
+}
+
+void llp_user_cover_close(struct user *t)
+{
+	if (!t->cover)
+		return;
+	dtls_close(t->cover->dtls);
+	free(t->cover);
+	t->cover = NULL;
+}
+
+int llp_user_cover_fd(const struct user *t)
+{
+	return t->cover ? dtls_fd(t->cover->dtls) : -1;
+}
+
+/* ---- connecting ---- */
+
+bool llp_user_cover_wanted(const struct user *t, const struct llp_addrs *peer)
+{
+	for (unsigned i = 0; t->cover && i < peer->n; i++)
+		if (t->cover->cfg.wanted(t->cover->cfg.arg, &peer->a[i]))
+			return true;
+	return false;
+}
+
+int llp_user_cover_connect(struct user_conn *c)
+{
+	struct user *t = llp_user_of(c);
+	struct dtls *d = t->cover->dtls;
+	struct dtls_flow f = flow_of_conn(c);
+
+	if (dtls_is_up(d, &f)) {
+		if (t->now_us - dtls_heard_us(d, &f) < FRESH_S * (uint64_t)SECOND)
+			return 1;
+		dtls_disconnect(d, &f);
+	}
+	return dtls_connect(d, &f, t->now_us);
+}
+
+bool llp_user_cover_identity(const struct user *t, const struct sctp_flow *flow,
+			     struct llp_identity *ret)
+{
+	struct dtls_flow f = to_dtls(flow);
+	struct dtls_peer peer;
+
+	if (!flow->covered || !dtls_peer_of(t->cover->dtls, &f, &peer))
+		return false;
+	*ret = identity_of(&peer);
+	return true;
+}
+
+/* ---- in ---- */
+
+/* Packets of equal length, one behind the other, the last of which may be shorter. */
+struct run {
+	uint8_t *p;
+	size_t len, segment;
+	bool whole; /* the last one is shorter */
+};
+
+static void deliver_run(struct user *t, const struct sctp_flow *flow, struct run *r,
+			user_deliver_fn *deliver)
+{
+	if (r->len)
+		deliver(t, flow, r->p, r->len, r->segment);
+	*r = (struct run){NULL, 0, 0, false};
+}
+
+/* Moves the packet behind the others: there is room, because records are longer than packets.
+ * False: it begins another run. */
+static bool add_packet(struct run *r, const struct span *packet)
+{
+	if (!r->len) {
+		*r = (struct run){packet->p, packet->len, packet->len, false};
+		return true;
+	}
+	if (r->whole || packet->len > r->segment)
+		return false;
+	memmove(r->p + r->len, packet->p, packet->len);
+	r->len += packet->len;
+	r->whole = packet->len < r->segment;
+	return true;
+}
+
+void llp_user_cover_input(struct user *t, const struct sctp_flow *flow, uint8_t *p, size_t len,
+			  size_t segment, user_deliver_fn *deliver)
+{
+	struct dtls_flow f = to_dtls(flow);
+	struct run r = {NULL, 0, 0, false};
+
+	while (len) {
+		struct span at = {p, len < segment ? len : segment}, packet;
+
+		p += at.len;
+		len -= at.len;
+		while (dtls_input(t->cover->dtls, &f, &at, t->now_us, &packet)) {
+			if (add_packet(&r, &packet))
+				continue;
+			deliver_run(t, flow, &r, deliver);
+			(void)add_packet(&r, &packet);
+		}
+	}
+	deliver_run(t, flow, &r, deliver);
+}
+
+/* ---- out ---- */
+
+bool llp_user_cover_seal(struct user *t, const struct sctp_batch *out, struct udp_batch *ret)
+{
+	struct user_cover *v = t->cover;
+	struct dtls_flow f = to_dtls(&out->to);
+	uint32_t n = 0, segment = out->segment + DTLS_OVERHEAD;
+	size_t len = dtls_seal(v->dtls, &f, out->span, out->nspans, out->segment, v->sealed);
+
+	if (len == 0) {
+		/* The link has ended: the association repeats packets that are lost. */
+		(void)dtls_connect(v->dtls, &f, t->now_us);
+		return false;
+	}
+	for (size_t at = 0; at < len; at += segment)
+		v->span[n++] = (struct span){v->sealed + at, min_u64(segment, len - at)};
+	ret->span = v->span;
+	ret->nspans = n;
+	ret->segment = segment;
+	ret->len = (uint32_t)len;
+	return true;
+}
+
+void llp_user_cover_write(struct user *t)
+{
+	struct user_cover *v = t->cover;
+	struct dtls_flow f;
+	size_t len;
+
+	while (v && dtls_output(v->dtls, &f, v->sealed, sizeof(v->sealed), &len)) {
+		const struct span one = {v->sealed, len};
+		struct udp_batch b = {
+			.span = &one, .nspans = 1, .segment = (uint32_t)len, .len = (uint32_t)len};
+
+		peer_of(&f, &b.to);
+		(void)udp_send(t->sock[USER_COVERED][f.local].udp, &b);
+	}
+}
+
+/* ---- time ---- */
+
+uint64_t llp_user_cover_expiry(const struct user *t)
+{
+	return t->cover ? dtls_expiry(t->cover->dtls) : UINT64_MAX;
+}
+
+void llp_user_cover_run(struct user *t)
+{
+	struct user_cover *v = t->cover;
+
+	if (v && (dtls_is_busy(v->dtls) || dtls_expiry(v->dtls) <= t->now_us))
+		dtls_run(v->dtls, t->now_us);
+}
+
+bool llp_user_cover_event(struct user *t, struct user_link_event *ret)
+{
+	struct sctp_addr a = {.scope = 0};
+	struct dtls_event e;
+
+	if (!t->cover || !dtls_event(t->cover->dtls, &e))
+		return false;
+	memcpy(a.ip, e.flow.ip, sizeof(a.ip));
+	a.scope = e.flow.scope;
+	*ret = (struct user_link_event){.flow = {a, e.flow.port, (uint8_t)e.flow.local, true},
+					.up = e.up};
+	snprintf(ret->reason, sizeof(ret->reason), "%s", e.reason);
+	return true;
+}
