@@ -120,10 +120,13 @@ static void start_clock(struct daemon *d)
 static void log_started(const struct daemon *d)
 {
 	const struct config *cfg = &d->cfg;
-	char text[256], port[32] = "";
+	char text[256], port[64] = "";
 
 	if (d->udp_port)
 		snprintf(port, sizeof(port), ", UDP port %u", d->udp_port);
+	if (cfg->security.udp_port)
+		snprintf(port + strlen(port), sizeof(port) - strlen(port), ", DTLS on port %u",
+			 cfg->security.udp_port);
 	listening_text(&d->worker, text, sizeof(text));
 	log_info("ddpsctpd %s: clients at %s, peers at %s%s", DAEMON_VERSION, cfg->socket.path,
 		 *text ? text : "no address yet", port);

@@ -238,6 +238,62 @@ static int check_rto(struct reader *r)
 	return fail_key(r, r->given[config_key_index(max)], max, reason);
 }
 
+const char *config_unmet_demand(const struct config *c, unsigned *ret_rule)
+{
+	const struct peer_rules *l = &c->peers.rules;
+
+	for (unsigned i = 0; i < l->n; i++) {
+		const char *wrong = peer_rule_demands(&l->rule[i], c->security.udp_port != 0);
+
+		if (!wrong)
+			continue;
+		*ret_rule = i;
+		return wrong;
+	}
+	return NULL;
+}
+
+static int check_demands(struct reader *r)
+{
+	const struct config_key *k = config_key_find("peers", "rules");
+	const yaml_node_t *list = r->given[config_key_index(k)], *item;
+	char reason[CONFIG_REASON_MAX];
+	unsigned rule;
+	const char *wrong = config_unmet_demand(&r->cfg, &rule);
+
+	if (!wrong)
+		return 0;
+	item = yaml_document_get_node(&r->doc, list->data.sequence.items.start[rule]);
+	snprintf(reason, sizeof(reason), "%.80s %s", text_of(item), wrong);
+	return fail_key(r, item, k, reason);
+}
+
+static int check_security(struct reader *r)
+{
+	const struct config_security *s = &r->cfg.security;
+	const struct config_key *k = config_key_find("security", "udp_port");
+	const yaml_node_t *at = r->given[config_key_index(k)];
+
+	if (s->udp_port == 0)
+		return 0;
+	if (r->cfg.transport == CONFIG_TRANSPORT_KERNEL)
+		return fail_key(r, at, k, "the transport kernel has no DTLS: IPsec encrypts it");
+	if (s->udp_port == r->cfg.user.udp_port)
+		return fail_key(r, at, k, "the same as user.udp_port: DTLS needs another port");
+	if (!*s->certificate || !*s->key)
+		return fail_key(r, at, k, "security.certificate and security.key are missing");
+	return 0;
+}
+
+static int check_combinations(struct reader *r)
+{
+	int res = check_rto(r);
+
+	if (res == 0)
+		res = check_security(r);
+	return res == 0 ? check_demands(r) : res;
+}
+
 /* ---- the file ---- */
 
 /* A common mistake: [::1]. */
@@ -271,7 +327,7 @@ static int load_document(struct reader *r)
 	yaml_node_t *root = yaml_document_get_root_node(&r->doc);
 	int res = root ? load_map(r, "", root) : 0;
 
-	return res != 0 ? res : check_rto(r);
+	return res != 0 ? res : check_combinations(r);
 }
 
 /* The file may hold only one document. */

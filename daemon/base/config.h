@@ -126,6 +126,12 @@ struct config_peers {
 	struct peer_rules rules;      /* of prefixes: other limits, and who may connect */
 };
 
+/* DTLS of the transport user. */
+struct config_security {
+	uint32_t udp_port;               /* 0: none */
+	char certificate[256], key[256]; /* "": none */
+};
+
 struct config_log {
 	uint32_t level; /* enum log_level */
 };
@@ -146,6 +152,7 @@ struct config {
 	struct config_polling polling;
 	struct config_limits limits;
 	struct config_peers peers;
+	struct config_security security;
 	struct config_log log;
 	/* Not of the file: option --private. The first free address from 127.0.0.1 on;
 	 * user.udp_port 0: any free port. What was found replaces them. */
@@ -179,6 +186,10 @@ int config_load(const char *path, struct config *ret, char *err, size_t errlen);
 /* The same, and the source of each value. */
 int config_load_origin(const char *path, struct config *ret, struct config_origin *ret_origin,
 		       char *err, size_t errlen);
+
+/* The first rule of peers that demands encryption without security.udp_port, and the fault of its
+ * text; NULL: there is none. */
+const char *config_unmet_demand(const struct config *c, unsigned *ret_rule);
 
 /* Prints notes about a valid configuration: rules of peers whose prefixes are in each other. */
 void config_note(const struct config *c, const struct config_origin *o, FILE *f);

@@ -167,6 +167,15 @@ static const struct config_key keys[] = {
 	{"peers", "rules", CONFIG_TYPE_PEERS, .max = PEER_RULES, .def = "", AT(peers.rules.rule), AT_ONCE,
 	 .help = "other limits for prefixes, and who may connect; the longest one counts"},
 
+	{"security", "udp_port", NUMBER(1, 65535, "0"), .or_zero = true, AT(security.udp_port),
+	 .help = "UDP port that carries SCTP in DTLS; 0: none"},
+	{"security", "certificate", CONFIG_TYPE_PATH, .max = ROOM(security.certificate),
+	 .or_zero = true, .def = "", AT(security.certificate),
+	 .help = "file with the certificate of this daemon, in PEM"},
+	{"security", "key", CONFIG_TYPE_PATH, .max = ROOM(security.key), .or_zero = true, .def = "",
+	 AT(security.key),
+	 .help = "file with its private key, in PEM, that others cannot read"},
+
 	{"log", "level", CHOICE("info", "error", "warning", "info", "debug"), AT(log.level), AT_ONCE,
 	 .help = "minimum severity logged"},
 };

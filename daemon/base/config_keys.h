@@ -42,7 +42,7 @@ struct config_key {
 	const char *name;
 	enum config_type type;
 	uint64_t min, max;
-	bool or_zero;                            /* 0 is allowed although min is larger */
+	bool or_zero; /* 0 is allowed although min is larger; a path may be empty */
 	const char *choices[CONFIG_MAX_CHOICES]; /* NULL after the last */
 	const char *def; /* default, as written in a file; items of a list are separated by ", " */
 	size_t offset;   /* of the member in struct config */

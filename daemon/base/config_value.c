@@ -128,8 +128,8 @@ void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX])
 
 	switch (k->type) {
 	case CONFIG_TYPE_PATH:
-		snprintf(ret, CONFIG_RANGE_MAX, "an absolute path of at most %" PRIu64 " bytes",
-			 k->max);
+		snprintf(ret, CONFIG_RANGE_MAX, "an absolute path of at most %" PRIu64 " bytes%s",
+			 k->max, k->or_zero ? ", or empty" : "");
 		break;
 	case CONFIG_TYPE_GROUP:
 		snprintf(ret, CONFIG_RANGE_MAX, "the name of a group, or empty");
@@ -290,7 +290,7 @@ static void set_text(const struct config_key *k, struct config *c, const char *t
 static bool parse_path(const struct config_key *k, const char *text, struct config *c,
 		       char *ret_reason)
 {
-	if (*text != '/')
+	if (*text != '/' && !(k->or_zero && *text == '\0'))
 		return refuse_value(k, ret_reason, text, "is not absolute");
 	if (strlen(text) > k->max)
 		return refuse_value(k, ret_reason, text, "has %zu bytes", strlen(text));
@@ -405,7 +405,7 @@ static bool parse_peers(const struct config_key *k, const char *text, struct con
 	if (!wrong)
 		wrong = peer_rules_check(l, &r);
 	if (!wrong)
-		wrong = peer_rule_demands(&r, false);
+		wrong = peer_rule_demands(&r, true);
 	if (wrong)
 		return refuse_value(k, ret_reason, text, "%s", wrong);
 	memcpy(&l->rule[l->n++], &r, sizeof(r));

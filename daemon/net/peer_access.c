@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/net/peer_access.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,50 +27,139 @@ static void add_rule(const struct daemon *d, unsigned rule, char reason[PEER_ACC
 }
 
 static bool refuses(const struct worker *w, const struct sockaddr_storage *peer,
-		    enum peer_direction direction, uint16_t port,
-		    char ret_reason[PEER_ACCESS_REASON])
+		    struct peer_question *q, char ret_reason[PEER_ACCESS_REASON])
 {
 	const struct daemon *d = w->daemon;
-	struct peer_question q = {.direction = direction, .port = port};
+	uint8_t ip[16];
+	int rule;
+
+	peers_ip(peer, ip);
+	q->ip = ip;
+	rule = peer_rules_refuse(&d->cfg.peers.rules, q, ret_reason, PEER_ACCESS_REASON);
+	if (rule >= 0)
+		add_rule(d, (unsigned)rule, ret_reason);
+	return rule >= 0;
+}
+
+/* ---- encryption ---- */
+
+/* The rule by which associations with this peer are encrypted; NULL: none. */
+static const struct peer_rule *find_cover(const struct worker *w,
+					  const struct sockaddr_storage *peer)
+{
+	const struct peer_rules *l = &w->daemon->cfg.peers.rules;
+	uint8_t ip[16];
+	int i;
+
+	if (!w->daemon->cfg.security.udp_port)
+		return NULL;
+	peers_ip(peer, ip);
+	i = peer_rules_cover(l, ip);
+	return i < 0 ? NULL : &l->rule[i];
+}
+
+static bool wants_cover(void *arg, const struct sockaddr_storage *peer)
+{
+	return find_cover(arg, peer) != NULL;
+}
+
+static struct peer_identity proven_identity(const struct llp_identity *id)
+{
+	struct peer_identity ret = {.kind = PEER_IDENTITY_NONE};
+
+	if (!id->has_fingerprint)
+		return ret;
+	ret.kind = PEER_IDENTITY_FINGERPRINT;
+	memcpy(ret.fingerprint, id->fingerprint, sizeof(ret.fingerprint));
+	return ret;
+}
+
+/* Judges the peer of a handshake, before there is an association. */
+static bool accepts_peer(void *arg, const struct sockaddr_storage *peer,
+			 const struct llp_identity *id, char *ret_reason, size_t len)
+{
+	struct worker *w = arg;
+	const struct peer_identity proven = proven_identity(id);
+	struct peer_question q = {.identity = proven.kind ? &proven : NULL, .covered = true};
+	struct ctl_event ev = {.remote = *peer, .err = EACCES};
+	char reason[PEER_ACCESS_REASON];
 	uint8_t ip[16];
 	int rule;
 
 	peers_ip(peer, ip);
 	q.ip = ip;
-	rule = peer_rules_refuse(&d->cfg.peers.rules, &q, ret_reason, PEER_ACCESS_REASON);
-	if (rule >= 0)
-		add_rule(d, (unsigned)rule, ret_reason);
-	return rule >= 0;
+	rule = peer_rules_refuse_security(&w->daemon->cfg.peers.rules, &q, reason, sizeof(reason));
+	if (rule < 0)
+		return true;
+	add_rule(w->daemon, (unsigned)rule, reason);
+	snprintf(ret_reason, len, "%s", reason);
+	snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
+	journal_add(&w->journal, w->now_ms, CTL_EVENT_ASSOC_REFUSE, &ev);
+	return false;
 }
+
+struct llp_cover peer_access_cover(struct worker *w)
+{
+	const struct config_security *s = &w->daemon->cfg.security;
+
+	return (struct llp_cover){.udp_port = (uint16_t)s->udp_port,
+				  .cert = s->certificate,
+				  .key = s->key,
+				  .wanted = wants_cover,
+				  .accept = accepts_peer,
+				  .arg = w};
+}
+
+/* ---- sessions and associations ---- */
 
 bool peer_access_refuses_connect(const struct worker *w, const struct endpoint_addrs *to,
 				 char ret_reason[PEER_ACCESS_REASON])
 {
 	if (endpoint_addrs_transport(w, &to->peer) != w->net)
 		return false;
-	for (unsigned i = 0; i < to->peer.n; i++)
-		if (refuses(w, &to->peer.a[i], PEER_CONNECT, to->port, ret_reason))
+	for (unsigned i = 0; i < to->peer.n; i++) {
+		const struct peer_rule *cover = find_cover(w, &to->peer.a[i]);
+		/* The handshake judges who the peer really is. */
+		struct peer_question q = {.direction = PEER_CONNECT,
+					  .port = to->port,
+					  .covered = cover != NULL,
+					  .identity = cover ? &cover->identity : NULL};
+
+		if (refuses(w, &to->peer.a[i], &q, ret_reason))
 			return true;
+		if (cover && to->peer.n > 1) {
+			snprintf(ret_reason, PEER_ACCESS_REASON,
+				 "an association in DTLS has one address at each end (RFC 8261)");
+			return true;
+		}
+	}
 	return false;
 }
 
 bool peer_access_refuses(const struct worker *w, struct llp_conn *c, enum peer_direction direction,
 			 char ret_reason[PEER_ACCESS_REASON])
 {
+	struct peer_question q = {.direction = direction};
 	struct llp_path path[LLP_MAX_PATHS];
+	struct peer_identity proven;
+	struct llp_identity id;
 	struct llp_info info;
-	uint16_t port;
 	unsigned n;
 
 	if (c->llp != w->net || w->daemon->cfg.peers.rules.n == 0)
 		return false;
 	llp_info(c, &info);
-	port = addr_port(direction == PEER_ACCEPT ? &info.local : &info.remote);
-	if (refuses(w, &info.remote, direction, port, ret_reason))
+	q.port = addr_port(direction == PEER_ACCEPT ? &info.local : &info.remote);
+	q.covered = info.covered;
+	if (info.covered && llp_identity_of(c, &id)) {
+		proven = proven_identity(&id);
+		q.identity = proven.kind ? &proven : NULL;
+	}
+	if (refuses(w, &info.remote, &q, ret_reason))
 		return true;
 	n = llp_paths(c, path);
 	for (unsigned i = 0; i < n && i < LLP_MAX_PATHS; i++)
-		if (refuses(w, &path[i].remote, direction, port, ret_reason))
+		if (refuses(w, &path[i].remote, &q, ret_reason))
 			return true;
 	return false;
 }

@@ -14,6 +14,9 @@
 
 enum { PEER_ACCESS_REASON = MSG_REASON_MAX }; /* bytes of a sentence; a long path is cut */
 
+/* DTLS as the configuration has it: who has to be encrypted, and who may be. */
+struct llp_cover peer_access_cover(struct worker *w);
+
 /* A new session or association of a program here. True: refused, with the sentence. */
 bool peer_access_refuses_connect(const struct worker *w, const struct endpoint_addrs *to,
 				 char ret_reason[PEER_ACCESS_REASON]);

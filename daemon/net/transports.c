@@ -10,6 +10,7 @@
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
 #include "daemon/net/fd_store.h"
+#include "daemon/net/peer_access.h"
 #include "daemon/net/peers.h"
 
 static struct llp_config transport_config(const struct config *cfg)
@@ -34,6 +35,7 @@ static int open_user(struct worker *w, char *ret_reason, size_t len)
 {
 	struct daemon *d = w->daemon;
 	struct llp_config cfg = transport_config(&d->cfg);
+	struct llp_cover cover;
 
 	cfg.udp_port = (uint16_t)d->cfg.user.udp_port;
 	cfg.buffer = (uint32_t)d->cfg.user.buffer;
@@ -47,6 +49,9 @@ static int open_user(struct worker *w, char *ret_reason, size_t len)
 		cfg.ret_free_port = &d->udp_port; /* peers do not expect it at the next start */
 	else if (!d->cfg.private)
 		cfg.fd_store = fd_store_hooks(w->fd_store);
+	cover = peer_access_cover(w);
+	if (d->cfg.security.udp_port)
+		cfg.cover = &cover;
 	return llp_user_open(&cfg, &association_llp_events, &w->net, ret_reason, len);
 }
 

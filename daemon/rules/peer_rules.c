@@ -100,8 +100,8 @@ static bool same_identity(const struct peer_identity *a, const struct peer_ident
 }
 
 /* Who has to be somebody has to prove it, which is done under encryption alone. */
-static int refuse_clear(const struct peer_rules *l, const struct peer_question *q, char *ret_why,
-			size_t len)
+int peer_rules_refuse_security(const struct peer_rules *l, const struct peer_question *q,
+			       char *ret_why, size_t len)
 {
 	int i = find_rule(l, q->ip, says_security);
 	const struct peer_rule *r = i < 0 ? NULL : &l->rule[i];
@@ -125,7 +125,15 @@ int peer_rules_refuse(const struct peer_rules *l, const struct peer_question *q,
 {
 	int i = refuse_port(l, q, ret_why, len);
 
-	return i >= 0 ? i : refuse_clear(l, q, ret_why, len);
+	return i >= 0 ? i : peer_rules_refuse_security(l, q, ret_why, len);
+}
+
+int peer_rules_cover(const struct peer_rules *l, const uint8_t ip[16])
+{
+	int i = find_rule(l, ip, says_security);
+	const struct peer_rule *r = i < 0 ? NULL : &l->rule[i];
+
+	return r && (r->security == PEER_SECURITY_REQUIRE || r->identity.kind) ? i : -1;
 }
 
 /* ---- the list ---- */
@@ -161,10 +169,11 @@ const char *peer_rules_check(const struct peer_rules *l, const struct peer_rule 
 
 const char *peer_rule_demands(const struct peer_rule *r, bool covers)
 {
-	if (covers)
+	if (covers && r->identity.kind <= PEER_IDENTITY_FINGERPRINT)
 		return NULL;
-	if (r->security > PEER_SECURITY_NONE)
-		return "has a security other than none, which no transport here has";
+	if (r->security > PEER_SECURITY_NONE && !covers)
+		return "has a security other than none, which no transport here has "
+		       "(security.udp_port)";
 	return r->identity.kind ? "has an identity, which no transport here can verify" : NULL;
 }
 

@@ -41,11 +41,18 @@ struct peer_question {
 int peer_rules_refuse(const struct peer_rules *l, const struct peer_question *q, char *ret_why,
 		      size_t len);
 
+/* The same of security and identity alone, before a port is known. */
+int peer_rules_refuse_security(const struct peer_rules *l, const struct peer_question *q,
+			       char *ret_why, size_t len);
+
+/* The index of the rule by which associations with this peer are encrypted; -1: none. */
+int peer_rules_cover(const struct peer_rules *l, const uint8_t ip[16]);
+
 /* Why the rule cannot stand behind the others, as the fault of a text; NULL: it can. */
 const char *peer_rules_check(const struct peer_rules *l, const struct peer_rule *r);
 
 /* The demand of the rule that no transport here can meet, as the fault of a text; NULL: it has
- * none. covers: associations can be encrypted. */
+ * none. covers: associations can be encrypted, and peers have certificates. */
 const char *peer_rule_demands(const struct peer_rule *r, bool covers);
 
 /* The other rule with the longest prefix around that prefix of rule i, or -1. */

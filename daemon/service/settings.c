@@ -36,6 +36,8 @@ static int set(struct client *c, const char *name, const char *value, struct rep
 {
 	const struct config_key *k = find_key(name);
 	struct daemon *d = c->daemon;
+	unsigned rule;
+	const char *unmet;
 	char reason[CONFIG_REASON_MAX], was[CTL_VALUE_MAX], full[CTL_KEY_MAX + 16];
 	struct config new = d->cfg;
 
@@ -50,6 +52,9 @@ static int set(struct client *c, const char *name, const char *value, struct rep
 				    name);
 	if (!config_value_parse_all(k, value, &new, reason))
 		return reply_refuse(rep, EINVAL, "%s: %s", name, reason);
+	unmet = config_unmet_demand(&new, &rule);
+	if (unmet)
+		return reply_refuse(rep, EINVAL, "%s: rule %u %s", name, rule + 1, unmet);
 	config_value_text(k, &d->cfg, was, sizeof(was));
 	if (!d->change_key || d->change_key(d, k, &new))
 		return reply_refuse(rep, EIO, "%s stays %s: the log has the reason", name, was);

@@ -164,7 +164,7 @@ struct llp_config {
 				    here: it stays valid */
 	const struct llp_fd_store *fd_store; /* user: for its sockets; NULL: none, and no reason
 					      names who has a port. Not copied */
-	const struct llp_cover *cover;       /* user: NULL: all is in clear text. Not copied */
+	const struct llp_cover *cover;       /* user: NULL: all is in clear text */
 	uint16_t streams;                    /* requested in both directions */
 	uint32_t adaptation;                 /* adaptation indication to send and to require */
 	uint32_t buffer;  /* bytes of send and of receive buffer per association */

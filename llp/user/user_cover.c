@@ -125,6 +125,7 @@ int llp_user_cover_open(struct user *t, user_random_fn *random, char *ret_reason
 		return r;
 	}
 	t->cover = v;
+	t->sctp.cfg.cover = &v->cfg;
 	t->ncovers = USER_COVERS;
 	return 0;
 }

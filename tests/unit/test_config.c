@@ -262,6 +262,8 @@ Test(config, the_limits_of_every_range_are_accepted_and_printed)
 			c.sctp.rto_max_ms = 60000;
 		if (strcmp(k->name, "rto_max_ms") == 0)
 			c.sctp.rto_min_ms = 20;
+		if (strcmp(k->section, "security") == 0)
+			c.security = (struct config_security){.certificate = "/a", .key = "/b"};
 		cr_expect(config_value_parse(k, min, &c, reason), "%s: %s", k->name, reason);
 		expect_round_trip(&c);
 		cr_expect(config_value_parse(k, max, &c, reason), "%s: %s", k->name, reason);
@@ -365,11 +367,22 @@ static const struct {
 			       "congestion_control congestion_control_for"},
 	{"color: red", "1:1: color: unknown key: known here: transport listen loopback admin ports "
 		       "socket user kernel sctp "
-		       "session polling limits peers log"},
+		       "session polling limits peers security log"},
 	{"log: {level: info, level: info}", "1:20: log.level: given twice, first in line 1"},
 	{"log: {level: info}\nuser: {}\nlog: {}\n", "3:1: log: given twice, first in line 1"},
 	{"? [a]\n: 1\n", "1:3: a key must be a word"},
 	/* combinations of values */
+	{"security: {udp_port: 4433}",
+	 "1:22: security.udp_port: security.certificate and security.key are missing"},
+	{"security: {udp_port: 9899, certificate: /a, key: /b}",
+	 "1:22: security.udp_port: the same as user.udp_port: DTLS needs another port"},
+	{"transport: kernel\nsecurity: {udp_port: 4433, certificate: /a, key: /b}",
+	 "2:22: security.udp_port: the transport kernel has no DTLS: IPsec encrypts it"},
+	{"security: {key: b}",
+	 "1:17: security.key: b is not absolute: an absolute path of at most 255 bytes, or empty"},
+	{"peers: {rules: [10.0.0.0/8 accept=all, 11.0.0.0/8 security=require]}",
+	 "1:40: peers.rules: 11.0.0.0/8 security=require has a security other than none, which no "
+	 "transport here has (security.udp_port)"},
 	{"sctp: {rto_min_ms: 6000}",
 	 "1:20: sctp.rto_min_ms: 6000 is more than sctp.rto_max_ms: at most 5000"},
 	{"sctp: {rto_max_ms: 50}",

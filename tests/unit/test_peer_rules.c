@@ -180,19 +180,24 @@ Test(peer_rules, there_are_at_most_16)
 /* A word that restricts is enforced or refused. */
 Test(peer_rules, what_no_transport_can_do_is_refused)
 {
-	static const char *const demands[] = {"security=allow", "security=require", "ca=name",
-					      "psk=/file", ("fingerprint=" BYTES)};
-	struct peer_rule r;
+	static const char *const demands[] = {"security=allow", "security=require",
+					      ("fingerprint=" BYTES), "ca=name", "psk=/file"};
 	char text[256];
 
 	for (size_t i = 0; i < sizeof(demands) / sizeof(demands[0]); i++) {
+		bool covers = i < 3;
+		unsigned rule = 7;
+
+		add("11.0.0.0/8 security=none");
 		snprintf(text, sizeof(text), "10.0.0.0/8 %s", demands[i]);
-		cr_expect_not(config_value_parse(k, text, &c, reason), "%s", text);
-		cr_expect_not_null(strstr(reason, "which no transport here"), "%s", reason);
-		cr_assert_null(peer_limits_parse_rule(text, &r));
-		cr_expect_null(peer_rule_demands(&r, true), "%s", text);
+		cr_expect_eq(config_value_parse(k, text, &c, reason), covers, "%s", text);
+		cr_expect(covers || strstr(reason, "which no transport here"), "%s", reason);
+		cr_expect_eq(config_unmet_demand(&c, &rule) != NULL, covers, "%s", text);
+		cr_expect(!covers || rule == 1);
+		c.security.udp_port = 4433;
+		cr_expect_null(config_unmet_demand(&c, &rule), "%s", text);
+		config_default(&c);
 	}
-	cr_expect(config_value_parse(k, "10.0.0.0/8 security=none", &c, reason), "%s", reason);
 }
 
 Test(peer_rules, the_nearest_prefix_around_another_one_is_found)
@@ -234,6 +239,27 @@ static void read_ip(const char *text, uint8_t ret[16])
 		network_ip_v4(&v4, ret);
 	else
 		cr_assert_eq(inet_pton(AF_INET6, text, ret), 1, "%s", text);
+}
+
+static int cover_of(const char *ip)
+{
+	uint8_t bytes[16];
+
+	read_ip(ip, bytes);
+	return peer_rules_cover(&c.peers.rules, bytes);
+}
+
+Test(peer_rules, rules_say_with_whom_associations_are_encrypted)
+{
+	add("10.0.0.0/8 security=require");
+	add("10.1.0.0/16 security=allow");
+	add("10.2.0.0/16 security=none");
+	add("10.3.0.0/16 fingerprint=" BYTES);
+	cr_expect_eq(cover_of("10.9.0.1"), 0);
+	cr_expect_eq(cover_of("10.1.0.1"), -1);
+	cr_expect_eq(cover_of("10.2.0.1"), -1);
+	cr_expect_eq(cover_of("10.3.0.1"), 3);
+	cr_expect_eq(cover_of("11.0.0.1"), -1);
 }
 
 static void make_rules(void)
