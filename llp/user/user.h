@@ -226,6 +226,10 @@ bool llp_user_cover_wanted(const struct user *t, const struct llp_addrs *peer);
 /* Begins the link to its peer. 0; 1: it is up already, so the association need not wait; -errno. */
 int llp_user_cover_connect(struct user_conn *c);
 
+/* The association has no answer: if its peer was silent for so long, it may have lost our keys, and
+ * there is another handshake. */
+void llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us);
+
 /* Who is behind a covered flow. False: nobody has proven that. */
 bool llp_user_cover_identity(const struct user *t, const struct sctp_flow *flow,
 			     struct llp_identity *ret);

@@ -168,6 +168,18 @@ int llp_user_cover_connect(struct user_conn *c)
 	return dtls_connect(d, &f, t->now_us);
 }
 
+void llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us)
+{
+	struct user *t = llp_user_of(c);
+	struct dtls *d = t->cover->dtls;
+	struct dtls_flow f = flow_of_conn(c);
+
+	if (!dtls_is_up(d, &f) || t->now_us - dtls_heard_us(d, &f) < silent_us)
+		return;
+	dtls_disconnect(d, &f);
+	(void)dtls_connect(d, &f, t->now_us);
+}
+
 bool llp_user_cover_identity(const struct user *t, const struct sctp_flow *flow,
 			     struct llp_identity *ret)
 {

@@ -7,7 +7,10 @@
 #include "llp/common/host_addrs.h"
 #include "util/addr.h"
 
-enum { CAUSE_RESOURCE = 4 /* RFC 9260 3.3.10.4 */ };
+enum {
+	CAUSE_RESOURCE = 4, /* RFC 9260 3.3.10.4 */
+	DOUBT_MS = 1000,    /* without an answer of a peer whose link is up */
+};
 
 static bool is_up(const struct user_conn *c)
 {
@@ -223,9 +226,24 @@ static void on_down(struct user_conn *c, const struct sctp_event *ev)
 	}
 }
 
+/* Those in DTLS that wait for an answer. */
+static void doubt_links(struct user *t)
+{
+	list_foreach (it, &t->sctp.connecting) {
+		const struct user_conn *c = list_entry(it, struct user_conn, sctp.connecting);
+		uint64_t begun_ms = c->sctp.deadline_ms - t->sctp.cfg.init_ms;
+
+		if (c->covered && !c->waits && t->sctp.now_ms - begun_ms >= DOUBT_MS)
+			llp_user_cover_doubt(c, DOUBT_MS * 1000);
+	}
+}
+
 void llp_user_expire(struct user *t)
 {
 	struct llp_sctp_conn *sc;
+
+	if (t->cover)
+		doubt_links(t);
 
 	while ((sc = llp_sctp_expired(&t->sctp))) {
 		const struct user_conn *c = (const struct user_conn *)sc;

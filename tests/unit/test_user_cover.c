@@ -199,6 +199,26 @@ Test(user_cover, second_association_uses_the_link_of_the_first)
 	expect_peer(&second, &host[1]);
 }
 
+Test(user_cover, ends_that_begin_at_once_are_both_served)
+{
+	static struct rig_conn from[2];
+	const struct llp_addrs all = {NULL, 0};
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct llp_addrs peer = {&host[!i].addr, 1};
+
+		cr_assert_eq(llp_connect_at(host[i].t, &peer, RIG_SCTP_PORT, &all, 0, &from[i],
+					    &from[i].c),
+			     0);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		rig_until(&from[i].up, 1);
+		expect_peer(&from[i], &host[!i]);
+		rig_send(&from[i], 0, 100, 1);
+		rig_until(&from[i].msgs, 1);
+	}
+}
+
 Test(user_cover, clear_text_stays_for_whom_it_is_wanted)
 {
 	struct llp_identity id;
@@ -278,6 +298,21 @@ Test(user_cover, several_addresses_are_refused)
 }
 
 /* ---- a peer that begins again ---- */
+
+/* It has lost the keys of a link that seems fine here. */
+Test(user_cover, peer_that_restarted_at_once_is_reached_again)
+{
+	static struct rig_conn again;
+
+	rig_connect(host[0].t, "127.0.0.2", &out);
+	cr_assert_eq(out.up, 1);
+	rig_close(host[1].t);
+	open_host(1, true, 10000);
+	rig_connect(host[0].t, "127.0.0.2", &again);
+	cr_assert_eq(again.up, 1, "%s", again.reason);
+	expect_peer(&again, &host[1]);
+	rig_until(&out.down, 1);
+}
 
 Test(user_cover, peer_that_restarted_is_reached_again)
 {
