@@ -42,7 +42,7 @@ enum { DTLS_CLOSE_NOTIFY = 0, DTLS_ACCESS_DENIED = 49 };
 
 /* ---- dtls_input.c ---- */
 
-/* After the thread has given a connection of the pair back: reads the alert that came too early. */
+/* After the thread has given a connection of the pair back: reads the alert that was too early. */
 void dtls_input_early(struct dtls *d, struct dtls_pair *p);
 
 /* ---- dtls_pair.c ---- */

@@ -230,7 +230,7 @@ int llp_user_cover_connect(struct user_conn *c);
  * there is another handshake. */
 void llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us);
 
-/* Who is behind a covered flow. False: nobody has proven that. */
+/* Who is behind a covered flow. False: the peer has proven no identity. */
 bool llp_user_cover_identity(const struct user *t, const struct sctp_flow *flow,
 			     struct llp_identity *ret);
 

@@ -20,7 +20,7 @@
 /* ---- reading ---- */
 
 /* Reads INIT or INIT ACK; leaves out addresses that lead to other hosts than the sender, and all
- * that are listed in a covered one: nobody there has shown who it is (RFC 8261). */
+ * that are listed in a covered one: their hosts have not shown who they are (RFC 8261). */
 static enum sctp_init_result read_init(const struct sctp_chunk *c, const struct sctp_flow *from,
 				       struct sctp_init *ret)
 {
