@@ -7,8 +7,6 @@
 
 #include "llp/dtls/dtls_core.h"
 
-#define SWEEP_US ((uint64_t)1000000)
-
 int dtls_open(const struct dtls_config *cfg, struct dtls_identity *id, uint64_t now_us,
 	      struct dtls **ret)
 {
@@ -31,7 +29,6 @@ int dtls_open(const struct dtls_config *cfg, struct dtls_identity *id, uint64_t 
 	d->identity = dtls_identity_use(id);
 	dtls_cookies_init(&d->cookies, cfg->random, cfg->user, now_us);
 	d->now_us = now_us;
-	d->sweep_us = now_us + SWEEP_US;
 	*ret = d;
 	return 0;
 }
@@ -48,6 +45,7 @@ static void take_jobs(struct dtls *d)
 			continue;
 		dtls_pair_settle(d, p); /* may free the connection */
 		dtls_input_early(d, p);
+		dtls_pair_run(d, p);
 	}
 }
 
@@ -85,7 +83,7 @@ int dtls_connect(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us)
 	if (!p && d->table.n >= d->cfg.max_links)
 		return -EAGAIN;
 	if (!p)
-		p = dtls_table_add(&d->table, flow);
+		p = dtls_pair_add(d, flow);
 	if (!p)
 		return -ENOMEM;
 	r = dtls_pair_begin(d, p, NULL, NULL);
@@ -133,8 +131,14 @@ size_t dtls_seal(struct dtls *d, const struct dtls_flow *flow, const struct span
 		 uint32_t segment, uint8_t *to)
 {
 	struct dtls_pair *p = dtls_table_find(&d->table, flow);
+	size_t len;
 
-	return p && p->now ? dtls_tx_seal_batch(&p->now->tx, part, n, segment, to) : 0;
+	if (!p || !p->now)
+		return 0;
+	len = dtls_tx_seal_batch(&p->now->tx, part, n, segment, to);
+	if (p->now->tx.blocks >= DTLS_SOFT_BLOCKS && !p->next)
+		dtls_pair_note(d, p); /* a takeover is due */
+	return len;
 }
 
 /* ---- out ---- */
@@ -162,6 +166,8 @@ static size_t take_flight(struct dtls *d, struct dtls_pair *p, uint8_t *to, size
 	/* Datagrams that arrived meanwhile may be read now. */
 	if (n > 0)
 		dtls_pair_run(d, p);
+	else
+		list_del(&p->writing);
 	return n;
 }
 
@@ -170,11 +176,11 @@ bool dtls_output(struct dtls *d, struct dtls_flow *ret_flow, uint8_t *to, size_t
 {
 	if (take_reply(d, ret_flow, to, ret_len))
 		return true;
-	list_foreach_safe (it, &d->table.moving) {
-		struct dtls_pair *p = list_entry(it, struct dtls_pair, moving);
+	while (!list_empty(&d->table.writing)) {
+		struct dtls_pair *p = list_entry(d->table.writing.next, struct dtls_pair, writing);
 
-		*ret_len = take_flight(d, p, to, size);
 		*ret_flow = p->flow;
+		*ret_len = take_flight(d, p, to, size);
 		if (*ret_len > 0)
 			return true;
 	}
@@ -195,33 +201,27 @@ bool dtls_is_busy(const struct dtls *d)
 
 uint64_t dtls_expiry(const struct dtls *d)
 {
-	uint64_t at = d->table.n > 0 ? d->sweep_us : UINT64_MAX;
-
-	list_foreach (it, &d->table.moving) {
-		uint64_t t = dtls_pair_expiry(d, list_entry(it, struct dtls_pair, moving));
-
-		at = t < at ? t : at;
-	}
-	return at;
+	return timer_expiry(&d->table.timers);
 }
 
-static void sweep_all(struct dtls *d)
+/* In their order, as long as the worker has room. */
+static void run_waiting(struct dtls *d)
 {
-	if (d->now_us < d->sweep_us)
-		return;
-	d->sweep_us = d->now_us + SWEEP_US;
-	for (unsigned i = 0; i < d->table.nbuckets; i++)
-		list_foreach_safe (it, &d->table.bucket[i])
-			dtls_pair_sweep(d, list_entry(it, struct dtls_pair, chain));
+	while (!list_empty(&d->table.waiting)) {
+		struct list *first = d->table.waiting.next;
+
+		dtls_pair_run(d, list_entry(first, struct dtls_pair, waiting));
+		if (d->table.waiting.next == first)
+			return;
+	}
 }
 
 void dtls_run(struct dtls *d, uint64_t now_us)
 {
 	d->now_us = now_us;
 	take_jobs(d);
-	list_foreach_safe (it, &d->table.moving)
-		dtls_pair_run(d, list_entry(it, struct dtls_pair, moving));
-	sweep_all(d);
+	run_waiting(d);
+	(void)timer_run(&d->table.timers, now_us);
 }
 
 /* ---- events ---- */
@@ -259,9 +259,5 @@ void dtls_stats(const struct dtls *d, struct dtls_stats *ret)
 {
 	*ret = d->stats;
 	ret->links = d->table.n;
-	list_foreach (it, &d->table.moving) {
-		const struct dtls_link *l = list_entry(it, struct dtls_pair, moving)->next;
-
-		ret->handshakes += l && l->state == DTLS_LINK_HANDSHAKE;
-	}
+	ret->handshakes = d->table.handshakes;
 }

@@ -21,8 +21,7 @@ struct dtls {
 	struct dtls_worker *worker; /* NULL: none */
 	struct dtls_table table;
 	struct dtls_cookies cookies;
-	uint64_t now_us;   /* of the last call that has a time */
-	uint64_t sweep_us; /* when all links are looked at next */
+	uint64_t now_us; /* of the last call that has a time */
 	unsigned first_reply, nreplies;
 	struct dtls_reply reply[DTLS_REPLIES];
 	struct dtls_stats stats;
@@ -47,6 +46,9 @@ void dtls_input_early(struct dtls *d, struct dtls_pair *p);
 
 /* ---- dtls_pair.c ---- */
 
+/* A link without connections. NULL: no memory. */
+struct dtls_pair *dtls_pair_add(struct dtls *d, const struct dtls_flow *flow);
+
 /* Begins a connection of this pair: hello as in dtls_link_new(). -EAGAIN, -ENOMEM. */
 int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello *hello,
 		    const struct span *datagram);
@@ -61,11 +63,11 @@ void dtls_pair_promote(struct dtls *d, struct dtls_pair *p);
  */
 void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason);
 
-/* Deadlines of a pair that moves. */
-uint64_t dtls_pair_expiry(const struct dtls *d, const struct dtls_pair *p);
-void dtls_pair_run(struct dtls *d, struct dtls_pair *p);
+/* Keeps dtls_table in step with a pair: its deadline, whether it has output, waits for
+ * the worker, or is in a handshake. The last word of everything that changes these. */
+void dtls_pair_note(struct dtls *d, struct dtls_pair *p);
 
-/* Begins a takeover, or ends a link that is idle. Once a second for each. */
-void dtls_pair_sweep(struct dtls *d, struct dtls_pair *p);
+/* Runs deadlines that have passed, and datagrams of the handshake that waited. */
+void dtls_pair_run(struct dtls *d, struct dtls_pair *p);
 
 #endif

@@ -39,7 +39,7 @@ static struct dtls_pair *find_or_add(struct dtls *d, const struct dtls_flow *flo
 
 	if (p || d->table.n >= d->cfg.max_links)
 		return p;
-	return dtls_table_add(&d->table, flow);
+	return dtls_pair_add(d, flow);
 }
 
 /* The sender of this hello receives at its address. */
@@ -107,6 +107,8 @@ static struct dtls_link *open_record(struct dtls *d, struct dtls_pair *p, const 
 		d->stats.replayed++;
 	else
 		d->stats.forged++;
+	if (p->now && p->now->rx.forged >= DTLS_MAX_FORGED)
+		dtls_pair_note(d, p); /* the link has to end */
 	return NULL;
 }
 
@@ -129,7 +131,9 @@ static void got_alert(struct dtls *d, struct dtls_pair *p, struct dtls_link *l,
 static bool got_record(struct dtls *d, struct dtls_pair *p, struct dtls_link *l,
 		       enum dtls_type type, const struct span *payload)
 {
-	p->heard_us = d->now_us;
+	p->heard_us = d->now_us; /* the timer may pass too early, and is set again then */
+	if (l == p->now && l->proven && type == DTLS_DATA)
+		return payload->len > 0;
 	dtls_link_proven(l, type == DTLS_HANDSHAKE);
 	if (l == p->old)
 		p->old_until_us = d->now_us + d->cfg.linger_us;

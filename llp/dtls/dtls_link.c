@@ -306,7 +306,7 @@ size_t dtls_link_output(struct dtls_link *l, uint8_t *to, size_t size)
 
 uint64_t dtls_link_expiry(const struct dtls_link *l)
 {
-	return l->busy ? UINT64_MAX : l->resend_us;
+	return l->busy || l->waits ? UINT64_MAX : l->resend_us;
 }
 
 void dtls_link_run(struct dtls_link *l, uint64_t now_us)

@@ -82,7 +82,7 @@ struct dtls_link *dtls_link_finish(struct dtls_job *j, uint64_t now_us);
 size_t dtls_link_output(struct dtls_link *l, uint8_t *to, size_t size);
 bool dtls_link_has_output(const struct dtls_link *l);
 
-/* When dtls_link_run() is to be called; UINT64_MAX: never. */
+/* When dtls_link_run() is to be called; UINT64_MAX: not for the sake of time. */
 uint64_t dtls_link_expiry(const struct dtls_link *l);
 void dtls_link_run(struct dtls_link *l, uint64_t now_us);
 

@@ -20,25 +20,34 @@ static bool is_in_handshake(const struct dtls_link *l)
 
 /* ---- beginning ---- */
 
-static unsigned count_handshakes(const struct dtls *d)
+static void fire(struct timer *t)
 {
-	unsigned n = 0;
+	struct dtls_pair *p = list_entry(t, struct dtls_pair, timer);
 
-	list_foreach (it, &d->table.moving)
-		n += is_in_handshake(list_entry(it, struct dtls_pair, moving)->next);
-	return n;
+	dtls_pair_run(p->room, p);
+}
+
+struct dtls_pair *dtls_pair_add(struct dtls *d, const struct dtls_flow *flow)
+{
+	struct dtls_pair *p = dtls_table_add(&d->table, flow, fire);
+
+	if (p)
+		p->room = d;
+	return p;
 }
 
 int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello *hello,
 		    const struct span *datagram)
 {
-	if (count_handshakes(d) >= d->cfg.max_handshakes)
+	if (d->table.handshakes >= d->cfg.max_handshakes)
 		return -EAGAIN;
 	dtls_pair_drop(&p->next);
 	p->next = dtls_link_new(d->identity, d->worker, p, hello, datagram ? datagram->p : NULL,
 				datagram ? datagram->len : 0, d->cfg.resend_us, d->now_us);
-	if (!p->next)
+	if (!p->next) {
+		dtls_pair_note(d, p);
 		return -ENOMEM;
+	}
 	d->stats.begun++;
 	dtls_pair_settle(d, p);
 	return 0;
@@ -59,16 +68,6 @@ static void go_down(struct dtls *d, struct dtls_pair *p, const char *reason)
 	add_event(d, p);
 }
 
-static void note_moving(struct dtls *d, struct dtls_pair *p)
-{
-	bool moves = p->next || p->old || (p->now && dtls_link_has_output(p->now));
-
-	if (moves && !list_linked(&p->moving))
-		list_add_tail(&d->table.moving, &p->moving);
-	else if (!moves)
-		list_del(&p->moving);
-}
-
 void dtls_pair_promote(struct dtls *d, struct dtls_pair *p)
 {
 	dtls_pair_drop(&p->old);
@@ -77,7 +76,7 @@ void dtls_pair_promote(struct dtls *d, struct dtls_pair *p)
 	p->next = NULL;
 	p->old_until_us = d->now_us + d->cfg.linger_us;
 	d->stats.takeovers++;
-	note_moving(d, p);
+	dtls_pair_note(d, p);
 }
 
 /* The peer of a handshake that has ended well is accepted or refused. */
@@ -120,7 +119,7 @@ void dtls_pair_settle(struct dtls *d, struct dtls_pair *p)
 		judge_peer(d, p);
 	if (p->next && p->next->state == DTLS_LINK_DOWN)
 		drop_next(d, p);
-	note_moving(d, p);
+	dtls_pair_note(d, p);
 }
 
 void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason)
@@ -138,7 +137,7 @@ void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, co
 			go_down(d, p, reason);
 		}
 	}
-	note_moving(d, p);
+	dtls_pair_note(d, p);
 }
 
 /* ---- time ---- */
@@ -148,15 +147,66 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-uint64_t dtls_pair_expiry(const struct dtls *d, const struct dtls_pair *p)
+/* When a new connection has to take over. The end that began this one begins the next one; the
+ * other one does if that does not. */
+static uint64_t takeover_at(const struct dtls *d, const struct dtls_pair *p)
 {
-	uint64_t at = p->old ? p->old_until_us : UINT64_MAX;
+	const struct dtls_link *l = p->now;
+	uint64_t at = l->up_us + d->cfg.takeover_us + (l->server ? d->cfg.takeover_us / 4 : 0);
 
+	if (p->next)
+		return UINT64_MAX;
+	if (l->tx.blocks >= DTLS_SOFT_BLOCKS)
+		at = 0;
+	return at > p->retry_us ? at : p->retry_us;
+}
+
+/* The deadlines of the connection that seals. */
+static uint64_t current_expiry(const struct dtls *d, const struct dtls_pair *p)
+{
+	if (p->now->rx.forged >= DTLS_MAX_FORGED)
+		return 0;
+	return earlier(p->heard_us + d->cfg.idle_us, takeover_at(d, p));
+}
+
+static uint64_t pair_expiry(const struct dtls *d, const struct dtls_pair *p)
+{
+	uint64_t at = p->now ? current_expiry(d, p) : UINT64_MAX;
+
+	if (p->old)
+		at = earlier(at, p->old_until_us);
 	if (is_in_handshake(p->next)) {
 		at = earlier(at, dtls_link_expiry(p->next));
 		at = earlier(at, p->next->begun_us + d->cfg.handshake_us);
 	}
 	return at;
+}
+
+static void note_list(struct list *head, struct list *link, bool member)
+{
+	if (!member)
+		list_del(link);
+	else if (!list_linked(link))
+		list_add_tail(head, link);
+}
+
+static bool has_output(const struct dtls_pair *p)
+{
+	return (p->next && dtls_link_has_output(p->next)) ||
+	       (p->now && dtls_link_has_output(p->now));
+}
+
+void dtls_pair_note(struct dtls *d, struct dtls_pair *p)
+{
+	struct dtls_table *t = &d->table;
+	bool counted = is_in_handshake(p->next);
+
+	t->handshakes += counted;
+	t->handshakes -= p->counted;
+	p->counted = counted;
+	note_list(&t->writing, &p->writing, has_output(p));
+	note_list(&t->waiting, &p->waiting, counted && p->next->waits);
+	timer_set(&t->timers, &p->timer, pair_expiry(d, p));
 }
 
 static void give_up_handshake(struct dtls *d, struct dtls_pair *p)
@@ -167,6 +217,19 @@ static void give_up_handshake(struct dtls *d, struct dtls_pair *p)
 		 (unsigned long long)d->cfg.handshake_us / 1000);
 	l->state = DTLS_LINK_DOWN;
 	dtls_pair_settle(d, p);
+}
+
+/* Begins a takeover, or ends a link that is idle. */
+static void run_current(struct dtls *d, struct dtls_pair *p)
+{
+	if (d->now_us - p->heard_us >= d->cfg.idle_us) {
+		dtls_reply_last(d, &p->flow, p->now, false, DTLS_CLOSE_NOTIFY);
+		dtls_pair_lose(d, p, p->now, "the peer was silent for too long");
+	} else if (p->now->rx.forged >= DTLS_MAX_FORGED) {
+		dtls_pair_lose(d, p, p->now, "too many forged records");
+	} else if (d->now_us >= takeover_at(d, p) && dtls_pair_begin(d, p, NULL, NULL) < 0) {
+		p->retry_us = d->now_us + RETRY_US;
+	}
 }
 
 void dtls_pair_run(struct dtls *d, struct dtls_pair *p)
@@ -181,32 +244,7 @@ void dtls_pair_run(struct dtls *d, struct dtls_pair *p)
 	}
 	if (is_in_handshake(p->next) && d->now_us >= p->next->begun_us + d->cfg.handshake_us)
 		give_up_handshake(d, p);
-	note_moving(d, p);
-}
-
-/* The end that began the connection begins the next one; the other one does if that does not. */
-static bool takeover_is_due(const struct dtls *d, const struct dtls_pair *p)
-{
-	const struct dtls_link *l = p->now;
-	uint64_t age = d->now_us - l->up_us;
-
-	if (p->next || d->now_us < p->retry_us)
-		return false;
-	if (l->tx.blocks >= DTLS_SOFT_BLOCKS)
-		return true;
-	return age >= d->cfg.takeover_us + (l->server ? d->cfg.takeover_us / 4 : 0);
-}
-
-void dtls_pair_sweep(struct dtls *d, struct dtls_pair *p)
-{
-	if (!p->now)
-		return;
-	if (d->now_us - p->heard_us >= d->cfg.idle_us) {
-		dtls_reply_last(d, &p->flow, p->now, false, DTLS_CLOSE_NOTIFY);
-		dtls_pair_lose(d, p, p->now, "the peer was silent for too long");
-	} else if (p->now->rx.forged >= DTLS_MAX_FORGED) {
-		dtls_pair_lose(d, p, p->now, "too many forged records");
-	} else if (takeover_is_due(d, p) && dtls_pair_begin(d, p, NULL, NULL) < 0) {
-		p->retry_us = d->now_us + RETRY_US;
-	}
+	if (p->now)
+		run_current(d, p);
+	dtls_pair_note(d, p);
 }

@@ -15,7 +15,8 @@ int dtls_table_init(struct dtls_table *t, unsigned max, const uint64_t key[2])
 		return -ENOMEM;
 	for (unsigned i = 0; i < t->nbuckets; i++)
 		list_init(&t->bucket[i]);
-	list_init(&t->moving);
+	list_init(&t->writing);
+	list_init(&t->waiting);
 	list_init(&t->events);
 	return 0;
 }
@@ -46,15 +47,18 @@ struct dtls_pair *dtls_table_find(const struct dtls_table *t, const struct dtls_
 	return NULL;
 }
 
-struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow)
+struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow,
+				 void (*fire)(struct timer *t))
 {
 	struct dtls_pair *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->flow = *flow;
-	list_init(&p->moving);
+	list_init(&p->writing);
+	list_init(&p->waiting);
 	list_init(&p->events);
+	timer_init(&p->timer, fire);
 	list_add_tail(flow_bucket(t, flow), &p->chain);
 	t->n++;
 	return p;
@@ -69,8 +73,11 @@ void dtls_pair_drop(struct dtls_link **l)
 void dtls_table_remove(struct dtls_table *t, struct dtls_pair *p)
 {
 	list_del(&p->chain);
-	list_del(&p->moving);
+	list_del(&p->writing);
+	list_del(&p->waiting);
 	list_del(&p->events);
+	timer_cancel(&t->timers, &p->timer);
+	t->handshakes -= p->counted;
 	dtls_pair_drop(&p->now);
 	dtls_pair_drop(&p->next);
 	dtls_pair_drop(&p->old);

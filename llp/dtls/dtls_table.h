@@ -6,13 +6,18 @@
 #include "llp/dtls/dtls.h"
 #include "llp/dtls/dtls_link.h"
 #include "util/list.h"
+#include "util/timer.h"
 
 enum { DTLS_EARLY = 64 };
 
 struct dtls_pair {
-	struct list chain;  /* of the hash */
-	struct list moving; /* in dtls_table.moving: something of it waits for time or output */
-	struct list events; /* in dtls_table.events */
+	struct list chain;   /* of the hash */
+	struct list writing; /* in dtls_table.writing: it has datagrams to send */
+	struct list waiting; /* in dtls_table.waiting: for room in the worker's queue */
+	struct list events;  /* in dtls_table.events */
+	struct timer timer;  /* in dtls_table.timers: its next deadline, or earlier */
+	struct dtls *room;
+	bool counted; /* in dtls_table.handshakes */
 	struct dtls_flow flow;
 	struct dtls_link *now;  /* seals; NULL: not up yet */
 	struct dtls_link *next; /* handshakes, or is up and takes over with its first record */
@@ -29,8 +34,10 @@ struct dtls_pair {
 struct dtls_table {
 	uint64_t key[2];
 	unsigned nbuckets, n;
+	unsigned handshakes; /* of p->next that go on */
 	struct list *bucket;
-	struct list moving, events;
+	struct list writing, waiting, events;
+	struct timers timers;
 };
 
 /* -ENOMEM. */
@@ -39,8 +46,9 @@ void dtls_table_deinit(struct dtls_table *t);
 
 /* NULL: there is none. */
 struct dtls_pair *dtls_table_find(const struct dtls_table *t, const struct dtls_flow *flow);
-/* NULL: no memory. */
-struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow);
+/* NULL: no memory. fire: when its timer has passed. */
+struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow,
+				 void (*fire)(struct timer *t));
 /* Frees it with its connections. */
 void dtls_table_remove(struct dtls_table *t, struct dtls_pair *p);
 
