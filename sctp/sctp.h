@@ -383,6 +383,9 @@ struct sctp_path_info {
 /* The paths, the primary one first; returns how many. */
 unsigned sctp_assoc_paths(const struct sctp_assoc *a, struct sctp_path_info ret[SCTP_MAX_PATHS]);
 
+/* Sends a heartbeat: a peer that does not know the association any more aborts it. */
+void sctp_assoc_ask(struct sctp_assoc *a, uint64_t now_us);
+
 /* SCTP_E_NO_ADDR, _INACTIVE, _DOWN. */
 int sctp_assoc_set_primary(struct sctp_assoc *a, const struct sctp_addr *peer);
 

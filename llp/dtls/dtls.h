@@ -44,6 +44,7 @@ struct dtls_stats {
 	uint64_t begun, up, failed; /* handshakes after the cookie */
 	uint64_t refused; /* hellos beyond max_links or max_handshakes, or without memory */
 	uint64_t takeovers;
+	uint64_t unknown; /* records of links that we do not have: their sender has to begin */
 	uint64_t replayed, forged, malformed; /* records and datagrams that were dropped */
 	uint64_t unsent;                      /* answers that had no room */
 };
@@ -99,7 +100,7 @@ void dtls_run(struct dtls *d, uint64_t now_us);
 
 struct dtls_event {
 	struct dtls_flow flow;
-	bool up;                  /* else it is down */
+	bool up; /* or has new keys because the peer had lost the others; else it is down */
 	struct dtls_peer peer;    /* of a link that is up */
 	char reason[DTLS_REASON]; /* of one that is down */
 };

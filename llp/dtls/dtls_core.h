@@ -39,6 +39,20 @@ void dtls_reply_last(struct dtls *d, const struct dtls_flow *flow, struct dtls_l
 
 enum { DTLS_CLOSE_NOTIFY = 0, DTLS_ACCESS_DENIED = 49 };
 
+/* Shows the peer that we have the keys of this connection, by a record without a packet. */
+void dtls_reply_proof(struct dtls *d, const struct dtls_flow *flow, struct dtls_link *l);
+
+/* ---- dtls_lost.c ---- */
+
+/* A record of a link that we do not have: we have begun again. Asks its sender for a handshake, by
+ * a HelloRequest, which has fewer bytes than the record. Anybody may send one, so it is no more
+ * than a hint. */
+void dtls_lost_answer(struct dtls *d, const struct dtls_flow *flow, const struct dtls_head *h);
+
+/* True: the record is a HelloRequest. If a link is up, another connection begins, and the one that
+ * seals goes on until that is up; a hint in each ten seconds is enough. */
+bool dtls_lost_hint(struct dtls *d, const struct dtls_flow *flow, const struct span *record);
+
 /* ---- dtls_input.c ---- */
 
 /* After the thread has given a connection of the pair back: reads the alert that was too early. */

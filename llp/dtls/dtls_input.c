@@ -77,6 +77,8 @@ static bool got_clear(struct dtls *d, const struct dtls_flow *flow, const struct
 {
 	struct dtls_hello h;
 
+	if (dtls_lost_hint(d, flow, datagram))
+		return true;
 	if (!dtls_hello_get(datagram->p, datagram->len, &h))
 		return got_handshake(d, dtls_table_find(&d->table, flow), datagram);
 	if (dtls_cookies_accept(&d->cookies, flow, &h, d->now_us))
@@ -109,6 +111,8 @@ static struct dtls_link *open_record(struct dtls *d, struct dtls_pair *p, const 
 		d->stats.forged++;
 	if (p->now && p->now->rx.forged >= DTLS_MAX_FORGED)
 		dtls_pair_note(d, p); /* the link has to end */
+	if (p->now && !p->now->server && !p->now->proven)
+		dtls_reply_proof(d, &p->flow, p->now); /* the peer seals with older keys */
 	return NULL;
 }
 
@@ -165,8 +169,10 @@ static bool got_sealed(struct dtls *d, const struct dtls_flow *flow, const struc
 	struct dtls_pair *p = dtls_table_find(&d->table, flow);
 	struct dtls_link *l;
 
-	if (!p)
+	if (!p) {
+		dtls_lost_answer(d, flow, h);
 		return false;
+	}
 	l = open_record(d, p, h, record, ret);
 	if (!l)
 		keep_alert(p, h, record);

@@ -42,6 +42,7 @@ int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello
 	if (d->table.handshakes >= d->cfg.max_handshakes)
 		return -EAGAIN;
 	dtls_pair_drop(&p->next);
+	p->hinted = false;
 	p->next = dtls_link_new(d->identity, d->worker, p, hello, datagram ? datagram->p : NULL,
 				datagram ? datagram->len : 0, d->cfg.resend_us, d->now_us);
 	if (!p->next) {
@@ -59,6 +60,13 @@ static void add_event(struct dtls *d, struct dtls_pair *p)
 {
 	if (!list_linked(&p->events))
 		list_add_tail(&d->table.events, &p->events);
+}
+
+static void go_up(struct dtls *d, struct dtls_pair *p)
+{
+	p->hinted = false;
+	p->up = true;
+	add_event(d, p);
 }
 
 static void go_down(struct dtls *d, struct dtls_pair *p, const char *reason)
@@ -94,11 +102,12 @@ static void judge_peer(struct dtls *d, struct dtls_pair *p)
 	p->heard_us = d->now_us;
 	if (p->now && !l->server) {
 		dtls_pair_promote(d, p);
+		if (p->hinted)
+			go_up(d, p);
 	} else if (!p->now) {
 		p->now = l;
 		p->next = NULL;
-		p->up = true;
-		add_event(d, p);
+		go_up(d, p);
 	}
 }
 

@@ -33,6 +33,14 @@ static void reply_flight(struct dtls *d, const struct dtls_flow *flow, struct dt
 	}
 }
 
+void dtls_reply_proof(struct dtls *d, const struct dtls_flow *flow, struct dtls_link *l)
+{
+	struct dtls_reply *r = dtls_reply_new(d, flow);
+
+	if (r)
+		r->len = (uint16_t)dtls_tx_seal(&l->tx, DTLS_DATA, NULL, 0, r->p);
+}
+
 void dtls_reply_last(struct dtls *d, const struct dtls_flow *flow, struct dtls_link *l, bool fatal,
 		     uint8_t alert)
 {

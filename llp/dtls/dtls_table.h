@@ -23,6 +23,8 @@ struct dtls_pair {
 	struct dtls_link *next; /* handshakes, or is up and takes over with its first record */
 	struct dtls_link *old;  /* opens records that are still on their way */
 	uint64_t old_until_us, retry_us;
+	uint64_t hint_us;  /* the next HelloRequest is believed from then on */
+	bool hinted;       /* p->next was begun because of one */
 	uint64_t heard_us; /* last authentic record */
 	bool up, down;     /* events that were not fetched yet */
 	/* A sealed alert that arrived while the thread had the handshake whose keys open it. */

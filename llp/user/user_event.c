@@ -359,10 +359,23 @@ static bool is_on(const struct user_conn *c, const struct sctp_flow *flow)
 	       udp_port(c) == flow->udp_port;
 }
 
+/* Both ends may want the same ports at once, and the association of the peer may be up before our
+ * link: then ours has another port, as the owner would choose. */
+static int begin_or_move(struct user_conn *c)
+{
+	int r = llp_user_begin(c);
+
+	if (r != -EADDRINUSE || c->own_port == 0)
+		return r;
+	c->own_port = 0;
+	c->even = true;
+	return llp_user_begin(c);
+}
+
 static void on_link_up(struct user_conn *c)
 {
 	char text[ADDR_TEXT_MAX];
-	int r = c->waits ? llp_user_begin(c) : 0;
+	int r = c->waits ? begin_or_move(c) : 0;
 
 	if (r < 0)
 		llp_sctp_end(&c->sctp, -r, "no association with %s: %s",
@@ -378,7 +391,17 @@ static void on_link_down(struct user_conn *c, const char *reason)
 		     addr_host_text(&c->remote, text), reason);
 }
 
-/* Those that are not up yet. */
+/* The peer may have lost the keys by a restart: it aborts associations that it does not know. */
+static void ask_those_up(struct user *t, const struct sctp_flow *flow)
+{
+	list_foreach (it, &t->sctp.conns) {
+		struct user_conn *c = list_entry(it, struct user_conn, sctp.all);
+
+		if (c->assoc && is_up(c) && !c->sctp.ended && is_on(c, flow))
+			sctp_assoc_ask(c->assoc, t->now_us);
+	}
+}
+
 static void on_link(struct user *t, const struct user_link_event *e)
 {
 	list_foreach_safe (it, &t->sctp.connecting) {
@@ -391,6 +414,8 @@ static void on_link(struct user *t, const struct user_link_event *e)
 		else
 			on_link_down(c, e->reason);
 	}
+	if (e->up)
+		ask_those_up(t, &e->flow);
 }
 
 /* ---- dispatch ---- */

@@ -47,6 +47,15 @@ void sctp_measure_rtt(struct sctp_path *p)
 	sctp_reply_end(p->assoc->s, &w);
 }
 
+/* 8.3: not in SHUTDOWN-SENT, where T2 asks already. */
+void sctp_assoc_ask(struct sctp_assoc *a, uint64_t now_us)
+{
+	if (now_us > a->s->now)
+		a->s->now = now_us;
+	if (a->state >= SCTP_ESTABLISHED && a->state != SCTP_SHUTDOWN_SENT)
+		sctp_measure_rtt(sctp_path_choose(a));
+}
+
 void sctp_got_heartbeat(struct sctp_path *p, const struct sctp_chunk *c)
 {
 	struct sctp_writer w = sctp_reply_exactly_to(p);

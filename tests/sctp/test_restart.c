@@ -536,3 +536,27 @@ Test(restart, a_late_cookie_with_an_old_tag_of_ours_is_dropped)
 	cr_assert_eq(p.down, 0);
 	(void)port;
 }
+
+/* ---- somebody says that the peer may have begun again ---- */
+
+Test(restart, peer_that_is_asked_and_has_begun_again_ends_the_association)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		peer_bring_to(&p, up[i]);
+		p.down = 0;
+		sctp_assoc_ask(p.assoc, p.now);
+		peer_poll(&p);
+		if (up[i] == SCTP_SHUTDOWN_SENT) {
+			peer_expect_nothing(&p);
+			peer_forget(&p);
+			continue;
+		}
+		peer_expect(&p, SCTP_HEARTBEAT);
+		peer_expect_nothing(&p);
+		peer_begin_tag(&p, p.tag);
+		peer_put(&p, SCTP_ABORT, SCTP_FLAG_T, NULL, 0);
+		peer_send(&p);
+		cr_assert_eq(p.down, 1);
+		peer_forget(&p);
+	}
+}

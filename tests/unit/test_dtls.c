@@ -330,6 +330,117 @@ Test(dtls, end_that_restarts_gets_a_new_connection)
 	}
 }
 
+/* The other end has the old keys, and speaks first. */
+Test(dtls, end_that_did_not_restart_gets_new_keys_when_it_speaks)
+{
+	for (unsigned who = 0; who < 2; who++) {
+		struct net *n = net_plain();
+
+		net_connect(n, 0);
+		cr_assert(net_until_up(n, SECOND));
+		net_run(n, SECOND);
+		net_restart(n, who);
+		cr_assert(net_send(n, !who, 1));
+		net_run(n, SECOND);
+		cr_assert_eq(n->end[who].received, 0);
+		cr_assert_eq(n->end[!who].up, 2, "the owner asks its associations");
+		cr_assert_eq(n->end[0].down + n->end[1].down, 0);
+		carries_packets(n);
+		net_free(n);
+	}
+}
+
+/* An end that begins again as the client has new keys, and the server seals with the old ones until
+ * it knows that. */
+Test(dtls, client_that_is_silent_is_understood_when_the_server_speaks)
+{
+	struct net *n = net_plain();
+
+	net_connect(n, 0);
+	cr_assert(net_until_up(n, SECOND));
+	net_run(n, SECOND);
+	net_restart(n, 0);
+	net_connect(n, 0);
+	net_run(n, SECOND);
+	cr_assert(net_send(n, 1, 1));
+	net_run(n, SECOND);
+	carries_packets(n);
+	net_free(n);
+}
+
+static void hint(struct net *n)
+{
+	uint8_t p[25] = {DTLS_HANDSHAKE, 0xfe, 0xfd, [12] = 12};
+	struct span at = {p, sizeof(p)}, packet;
+
+	cr_assert_not(dtls_input(n->end[0].dtls, &n->end[0].peer, &at, n->now_us, &packet));
+}
+
+/* Anybody can say that the peer lost its keys. */
+Test(dtls, forged_hints_cost_one_handshake_in_ten_seconds_and_no_packet)
+{
+	struct net *n = net_plain();
+	struct dtls_stats s;
+	unsigned sent = 0;
+
+	net_connect(n, 0);
+	cr_assert(net_until_up(n, SECOND));
+	net_run(n, SECOND);
+	for (; sent < 600; sent++) {
+		for (unsigned k = 0; k < 20; k++)
+			hint(n);
+		cr_assert(net_send(n, 0, sent) && net_send(n, 1, sent));
+		net_run(n, SECOND / 10);
+	}
+	net_run(n, SECOND);
+	dtls_stats(n->end[0].dtls, &s);
+	cr_assert_leq(s.begun, 1 + 6);
+	cr_assert_geq(s.begun, 1 + 5);
+	cr_assert_eq(n->end[0].received, sent);
+	cr_assert_eq(n->end[1].received, sent);
+	cr_assert_eq(n->end[0].down + n->end[1].down, 0);
+	net_free(n);
+}
+
+Test(dtls, hint_without_a_link_or_in_a_handshake_begins_nothing)
+{
+	struct net *n = net_plain();
+	struct dtls_stats s;
+
+	hint(n);
+	net_connect(n, 0);
+	hint(n);
+	dtls_stats(n->end[0].dtls, &s);
+	cr_assert_eq(s.begun, 1);
+	net_free(n);
+}
+
+/* It learns only that there is no link, in fewer bytes than it has sent. */
+Test(dtls, record_of_an_unknown_peer_makes_no_state_and_a_shorter_answer)
+{
+	struct net *n = net_plain();
+	struct dtls *d = n->end[1].dtls;
+	struct dtls_stats s;
+
+	for (size_t len = DTLS_HEAD; len <= 100; len++) {
+		uint8_t p[100], answer[DTLS_MAX_DATAGRAM];
+		struct dtls_head h = {DTLS_DATA, DTLS_EPOCH, len, len - DTLS_HEAD};
+		struct dtls_flow from = {.port = (uint16_t)len}, to;
+		struct span at = {p, len}, packet;
+		size_t got;
+
+		memset(p, 0, sizeof(p));
+		dtls_head_put(p, &h);
+		cr_assert_not(dtls_input(d, &from, &at, n->now_us, &packet));
+		while (dtls_output(d, &to, answer, sizeof(answer), &got))
+			cr_assert_lt(got, len);
+	}
+	dtls_stats(d, &s);
+	cr_assert_eq(s.unknown, 100 - DTLS_OVERHEAD + 1);
+	cr_assert_eq(s.links + s.begun, 0);
+	net_free(n);
+}
+
 Test(dtls, link_that_one_end_closes_is_down_at_the_other)
 {
 	struct net *n = net_plain();

@@ -329,3 +329,50 @@ Test(user_cover, peer_that_restarted_is_reached_again)
 	cr_assert_eq(again.up, 1, "%s", again.reason);
 	expect_peer(&again, &host[1]);
 }
+
+/* The end that has not restarted has the old keys, and hears of it as soon as it sends something.
+ */
+Test(user_cover, association_with_a_peer_that_restarted_is_aborted_by_it)
+{
+	for (unsigned who = 0; who < 2; who++) {
+		struct rig_conn *left = who == 0 ? &host[1].in : &out;
+
+		memset(&out, 0, sizeof(out));
+		host[1].in.up = host[1].in.down = host[1].in.incoming = 0;
+		rig_connect(host[0].t, "127.0.0.2", &out);
+		cr_assert_eq(out.up, 1, "%s", out.reason);
+		rig_until(&host[1].in.incoming, 1);
+		rig_close(host[who].t);
+		open_host(who, true, 10000);
+		rig_until(&left->down, 1);
+		cr_assert_eq(left->err, ECONNRESET, "%s", left->reason);
+		cr_assert(strstr(left->reason, "aborted"), "%s", left->reason);
+	}
+}
+
+/* The peer has an association between the ports that ours wants, and we know that only when the
+ * link is up again. */
+Test(user_cover, connect_whose_port_is_taken_while_it_waits_has_another_one)
+{
+	static struct rig_conn from[2];
+	const struct llp_addrs all = {NULL, 0};
+
+	for (unsigned i = 2; i-- > 0;) {
+		const struct llp_addrs peer = {&host[!i].addr, 1};
+
+		cr_assert_eq(llp_connect_at(host[i].t, &peer, RIG_SCTP_PORT, &all, RIG_SCTP_PORT,
+					    &from[i], &from[i].c),
+			     0);
+		while (!from[i].up && !from[i].down)
+			rig_turn();
+		cr_assert_eq(from[i].up, 1, "%s", from[i].reason);
+		rig_hold_clock();
+		rig_release_clock(3000000); /* so the link is asked */
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		const struct llp_info info = info_of(&from[i]);
+
+		cr_assert_eq(addr_port(&info.local) == RIG_SCTP_PORT, i == 1);
+		cr_assert_eq(from[i].down, 0);
+	}
+}
