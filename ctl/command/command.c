@@ -7,6 +7,7 @@
 #include "ctl/doctor/doctor.h"
 #include "ctl/command/explain.h"
 #include "ctl/field/metric.h"
+#include "ctl/key/key.h"
 #include "ctl/command/monitor.h"
 #include "ctl/command/top.h"
 #include "ctl/command/action.h"
@@ -71,6 +72,11 @@ static const struct command commands[] = {
 	 action_limit_set},
 	{"drain", NULL, "on|off|end", 1, 1, "on off end",
 	 "refuse new sessions; existing ones continue, or end as well", action_drain},
+	{"key", NULL, "[FOLDER] | show [FILE]", 0, 2, "show",
+	 "make a key and a certificate of this host for encryption, or show a certificate, with "
+	 "the "
+	 "rule for other hosts",
+	 key_run},
 	{"explain", NULL, "[CODE]", 0, 1, "",
 	 "the meaning of the CODE of a Terminate (0x1101, 1/1/01 or TAGGED_BOUNDS), or of the "
 	 "status of a completion (DDP_WC_FLUSH_ERR or 10)",

@@ -187,6 +187,13 @@ static void complete_top(const struct complete *c)
 	complete_list(c, order ? TOP_ORDER_WORDS : "users sort", NULL);
 }
 
+/* After "show": a file. */
+static void complete_key(const struct complete *c)
+{
+	if (c->n == 2 && !strcmp(c->operand[1], "show"))
+		complete_by_shell(c, "files");
+}
+
 static void complete_command(const struct words *w, const struct command *cmd)
 {
 	unsigned from = cmd->verb ? 2 : 1, i = w->c.n - from;
@@ -201,6 +208,8 @@ static void complete_command(const struct words *w, const struct command *cmd)
 		complete_errors(&w->c);
 	else if (i > 0 && !strcmp(cmd->word, "top"))
 		complete_top(&w->c);
+	else if (i > 0 && !strcmp(cmd->word, "key"))
+		complete_key(&w->c);
 	else if (i == 0 && *cmd->values)
 		complete_list(&w->c, cmd->values, NULL);
 	else
