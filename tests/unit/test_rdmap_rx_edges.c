@@ -58,6 +58,29 @@ Test(rdmap_rx_edges, window_full_of_open_receives_takes_no_more)
 	fake_expect_terminate(PERR_NO_BUFFER);
 }
 
+/* A pool has no block for one that takes more than it has reserved. */
+Test(rdmap_rx_edges, an_endpoint_reserves_each_block_that_it_can_use)
+{
+	const struct rdmap_cfg cfg = {
+		.ord = 1, .ird = 1, .sq_depth = 2, .rq_depth = 1, .max_recv_sge = 2};
+	const struct blocks *pool;
+	struct pair_msg m;
+	uint64_t used;
+
+	fake_teardown();
+	fake_setup_as(&cfg);
+	pool = &fake.node.pool->blocks;
+	used = pool->used;
+	fake_post_recvs(1, 8);
+	fake_push(fake_send(1, 1, 0, false, "some"));
+	fake_post_read(0, 0, 8);
+	pair_post(fake.qp, &(struct rdmap_wr){.op = RDMAP_READ, .cookie = 1, .rstag = 0x1000});
+	cr_assert_not(pair_pull(&fake.node, &m), "the second Read waits for the first");
+	fake_push(fake_read(2, 1, FAKE_STAG, FAKE_BASE, 3000));
+	cr_assert(pair_pull(&fake.node, &m));
+	cr_expect_eq(pool->used - used, rdmap_blocks(&cfg));
+}
+
 /* What the error tells beside its number: see test_reason.c. */
 Test(rdmap_rx_edges, an_error_names_the_message_and_its_place)
 {
