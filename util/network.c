@@ -17,7 +17,7 @@ static const uint8_t v4_head[12] = {[10] = 0xff, [11] = 0xff};
 
 /* ---- prefixes ---- */
 
-static bool is_v4(const uint8_t ip[16])
+bool network_ip_is_v4(const uint8_t ip[16])
 {
 	return memcmp(ip, v4_head, sizeof(v4_head)) == 0;
 }
@@ -30,12 +30,13 @@ void network_ip_v4(const void *v4, uint8_t ret[16])
 
 bool network_is_v4(const struct network *n)
 {
-	return is_v4(n->ip);
+	return network_ip_is_v4(n->ip);
 }
 
 static void first_address(const uint8_t ip[16], uint8_t ret[16])
 {
-	unsigned bytes = (is_v4(ip) ? NETWORK_V4_AT + NETWORK_V4_BITS : NETWORK_V6_BITS) / 8;
+	unsigned bytes =
+		(network_ip_is_v4(ip) ? NETWORK_V4_AT + NETWORK_V4_BITS : NETWORK_V6_BITS) / 8;
 
 	memset(ret, 0, 16);
 	memcpy(ret, ip, bytes);
@@ -65,6 +66,8 @@ static struct network *find_network(struct network_table *t, const uint8_t first
 
 static bool in_prefix(const struct network_rule *r, const uint8_t ip[16])
 {
+	if (r->bits < NETWORK_V4_AT && network_ip_is_v4(ip))
+		return false;
 	for (unsigned i = 0; i < r->bits; i++)
 		if ((r->ip[i / 8] ^ ip[i / 8]) & 0x80 >> i % 8)
 			return false;

@@ -116,6 +116,7 @@ bool network_table_may(struct network_table *t, const uint8_t ip[16], enum netwo
 
 /* The 4 bytes of an IPv4 address as ::ffff:a.b.c.d. */
 void network_ip_v4(const void *v4, uint8_t ret[16]);
+bool network_ip_is_v4(const uint8_t ip[16]);
 
 /* For show: as idtab_next(). */
 const struct network *network_table_next(const struct network_table *t, uint32_t *pos);

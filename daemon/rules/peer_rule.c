@@ -56,6 +56,8 @@ bool peer_prefix_has(const struct peer_prefix *p, const uint8_t ip[16])
 {
 	uint32_t whole = p->bits / 8, rest = p->bits % 8;
 
+	if (p->bits < NETWORK_V4_AT && network_ip_is_v4(ip))
+		return false;
 	if (memcmp(p->ip, ip, whole) != 0)
 		return false;
 	return rest == 0 || (p->ip[whole] ^ ip[whole]) >> (8 - rest) == 0;

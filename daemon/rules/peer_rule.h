@@ -86,7 +86,7 @@ const char *peer_rule_title(const struct peer_rule *r, char ret[PEER_RULE_TITLE]
 /* "10.1.0.0/16". Returns ret. */
 const char *peer_prefix_text(const struct peer_prefix *p, char ret[PEER_RULE_TITLE]);
 
-/* Whether the address is one of the prefix. */
+/* Whether the address is one of the prefix. An IPv4 address is of no IPv6 prefix, not of ::/0. */
 bool peer_prefix_has(const struct peer_prefix *p, const uint8_t ip[16]);
 
 #endif

@@ -133,6 +133,16 @@ Test(network, the_longest_prefix_that_names_the_kind_counts)
 	cr_assert_eq(network_limit(network_hold(&t, v4(10, 0, 1, 9)), NETWORK_EARLY), MOST);
 }
 
+Test(network, an_ipv6_prefix_has_no_ipv4_address)
+{
+	limits.nrules = 1;
+	limits.rule[0] = (struct network_rule){.bits = 0, .has = {[NETWORK_ASSOCS] = true}};
+	limits.rule[0].most[NETWORK_ASSOCS] = 3;
+	network_table_set_limits(&t, &limits);
+	cr_assert_eq(network_limit(network_hold(&t, v6(1, 1)), NETWORK_ASSOCS), 3);
+	cr_assert_eq(network_limit(network_hold(&t, v4(10, 0, 0, 1)), NETWORK_ASSOCS), MOST);
+}
+
 Test(network, other_limits_take_nothing_away)
 {
 	struct network *n = network_hold(&t, v4(10, 0, 0, 1));

@@ -320,6 +320,22 @@ Test(peer_rules, the_longest_prefix_that_says_it_decides)
 	}
 }
 
+/* As the kernel's routes and every firewall have it. */
+Test(peer_rules, an_ipv6_prefix_has_no_ipv4_address)
+{
+	uint8_t ip[16];
+	struct peer_question q = {PEER_ACCEPT, ip, 7, NULL, false};
+	char why[100];
+
+	add("::/0 ::/80 name=six accept=none");
+	read_ip("192.0.2.1", ip);
+	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), -1);
+	read_ip("2001:db8::1", ip);
+	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), 0);
+	add("0.0.0.0/0 name=four accept=all");
+	cr_expect_eq(peer_rules_around(&c.peers.rules, 1, 0), -1);
+}
+
 Test(peer_rules, a_covered_peer_proves_who_it_is)
 {
 	struct peer_identity right, wrong;
