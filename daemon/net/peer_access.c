@@ -136,6 +136,18 @@ bool peer_access_refuses_connect(const struct worker *w, const struct endpoint_a
 	return false;
 }
 
+/* Its transport tells LLP_MAX_PATHS of them: who adds addresses until the one that a rule refuses
+ * is left out goes, too. */
+static bool refuses_unknown(const struct worker *w, unsigned n, char ret_reason[PEER_ACCESS_REASON])
+{
+	if (n <= LLP_MAX_PATHS || !peer_rules_can_refuse(&w->daemon->cfg.peers.rules))
+		return false;
+	snprintf(ret_reason, PEER_ACCESS_REASON,
+		 "%u addresses are more than the %u that rules can judge (peers.rules)", n,
+		 (unsigned)LLP_MAX_PATHS);
+	return true;
+}
+
 bool peer_access_refuses(const struct worker *w, struct llp_conn *c, enum peer_direction direction,
 			 char ret_reason[PEER_ACCESS_REASON])
 {
@@ -161,7 +173,7 @@ bool peer_access_refuses(const struct worker *w, struct llp_conn *c, enum peer_d
 	for (unsigned i = 0; i < n && i < LLP_MAX_PATHS; i++)
 		if (refuses(w, &path[i].remote, &q, ret_reason))
 			return true;
-	return false;
+	return refuses_unknown(w, n, ret_reason);
 }
 
 bool peer_access_refuses_association(const struct association *assoc,

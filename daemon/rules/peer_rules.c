@@ -136,6 +136,15 @@ int peer_rules_cover(const struct peer_rules *l, const uint8_t ip[16])
 	return r && (r->security == PEER_SECURITY_REQUIRE || r->identity.kind) ? i : -1;
 }
 
+bool peer_rules_can_refuse(const struct peer_rules *l)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		if (says_accept(&l->rule[i]) || says_connect(&l->rule[i]) ||
+		    says_security(&l->rule[i]))
+			return true;
+	return false;
+}
+
 /* ---- the list ---- */
 
 static bool same_prefix(const struct peer_prefix *a, const struct peer_prefix *b)

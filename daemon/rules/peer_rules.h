@@ -48,6 +48,9 @@ int peer_rules_refuse_security(const struct peer_rules *l, const struct peer_que
 /* The index of the rule by which associations with this peer are encrypted; -1: none. */
 int peer_rules_cover(const struct peer_rules *l, const uint8_t ip[16]);
 
+/* Whether a rule can refuse somebody: others have limits alone. */
+bool peer_rules_can_refuse(const struct peer_rules *l);
+
 /* Why the rule cannot stand behind the others, as the fault of a text; NULL: it can. */
 const char *peer_rules_check(const struct peer_rules *l, const struct peer_rule *r);
 
