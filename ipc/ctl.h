@@ -155,6 +155,10 @@ struct ctl_assoc {
 	struct ctl_flow flow; /* of the primary path; left out if the transport does not know it */
 	uint64_t wrong_tags;  /* packets in its name with another tag; left out with the flow */
 	uint64_t rx_refused; /* Initiates without memory for their stream; left out with the flow */
+	/* Left out with the flow, as the transport has no DTLS then. */
+	char security[8];     /* "dtls", "clear" */
+	char rule[64];        /* that says security of the peer */
+	char fingerprint[96]; /* that the peer has proven */
 };
 
 struct ctl_session {

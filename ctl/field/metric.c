@@ -152,11 +152,16 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 static const struct {
 	const char *object, *keys[METRIC_LABELS];
 } labels[] = {
-	{"assoc", {"id", "remote"}},          {"qp", {"qp_num", "client", "comm", "uid"}},
-	{"cq", {"client", "handle", "uid"}},  {"client", {"id", "comm", "uid"}},
-	{"srq", {"client", "handle", "uid"}}, {"listener", {"client", "handle", "port", "uid"}},
-	{"path", {"assoc", "address"}},       {"mr", {"stag", "client", "uid"}},
-	{"limit", {"uid", "name"}},           {"user", {"uid"}},
+	{"assoc", {"id", "remote", "security", "rule"}},
+	{"qp", {"qp_num", "client", "comm", "uid"}},
+	{"cq", {"client", "handle", "uid"}},
+	{"client", {"id", "comm", "uid"}},
+	{"srq", {"client", "handle", "uid"}},
+	{"listener", {"client", "handle", "port", "uid"}},
+	{"path", {"assoc", "address"}},
+	{"mr", {"stag", "client", "uid"}},
+	{"limit", {"uid", "name"}},
+	{"user", {"uid"}},
 };
 
 bool metric_is_counter(const struct field_object *obj, const struct field *f)

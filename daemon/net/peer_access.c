@@ -74,6 +74,25 @@ static struct peer_identity proven_identity(const struct llp_identity *id)
 	return ret;
 }
 
+void peer_access_prove(const struct association *assoc, struct peer_access_proof *ret)
+{
+	const struct peer_rules *l = &assoc->worker->daemon->cfg.peers.rules;
+	struct llp_identity id;
+	struct llp_info info;
+	uint8_t ip[16];
+	int i;
+
+	*ret = (struct peer_access_proof){.rule = ""};
+	llp_info(assoc->conn, &info);
+	ret->covered = info.covered;
+	if (info.covered && llp_identity_of(assoc->conn, &id) && id.has_fingerprint)
+		peer_fingerprint_text(id.fingerprint, ret->fingerprint);
+	peers_ip(&info.remote, ip);
+	i = assoc->conn->llp == assoc->worker->net ? peer_rules_security(l, ip) : -1;
+	if (i >= 0)
+		peer_rule_title(&l->rule[i], ret->rule);
+}
+
 /* Judges the peer of a handshake, before there is an association. */
 static bool accepts_peer(void *arg, const struct sockaddr_storage *peer,
 			 const struct llp_identity *id, char *ret_reason, size_t len)

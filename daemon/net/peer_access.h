@@ -14,6 +14,16 @@
 
 enum { PEER_ACCESS_REASON = MSG_REASON_MAX }; /* bytes of a sentence; a long path is cut */
 
+/* How the packets of an association are protected, for those who ask. */
+struct peer_access_proof {
+	bool covered;                            /* in DTLS */
+	char rule[PEER_RULE_TITLE];              /* that says security of the peer; "": none */
+	char fingerprint[PEER_FINGERPRINT_TEXT]; /* that the peer has proven; "": none */
+};
+
+/* Of one that is up. */
+void peer_access_prove(const struct association *assoc, struct peer_access_proof *ret);
+
 /* DTLS as the configuration has it: who has to be encrypted, and who may be. */
 struct llp_cover peer_access_cover(struct worker *w);
 

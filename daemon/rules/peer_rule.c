@@ -209,17 +209,24 @@ static const char *parse_identity(enum peer_identity_kind kind, const char *text
 	return NULL;
 }
 
+const char *peer_fingerprint_text(const uint8_t fingerprint[PEER_FINGERPRINT],
+				  char ret[PEER_FINGERPRINT_TEXT])
+{
+	for (unsigned i = 0; i < PEER_FINGERPRINT; i++)
+		sprintf(ret + 3 * i, "%02X%s", fingerprint[i], i + 1 < PEER_FINGERPRINT ? ":" : "");
+	return ret;
+}
+
 static void print_identity(const struct peer_identity *id, FILE *f)
 {
+	char text[PEER_FINGERPRINT_TEXT];
+
 	if (id->kind == PEER_IDENTITY_CA)
 		fprintf(f, " ca=%s", id->name);
 	if (id->kind == PEER_IDENTITY_PSK)
 		fprintf(f, " psk=%s", id->name);
-	if (id->kind != PEER_IDENTITY_FINGERPRINT)
-		return;
-	fputs(" fingerprint=", f);
-	for (unsigned i = 0; i < PEER_FINGERPRINT; i++)
-		fprintf(f, "%s%02X", i ? ":" : "", id->fingerprint[i]);
+	if (id->kind == PEER_IDENTITY_FINGERPRINT)
+		fprintf(f, " fingerprint=%s", peer_fingerprint_text(id->fingerprint, text));
 }
 
 /* ---- a rule ---- */

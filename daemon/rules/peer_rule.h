@@ -36,6 +36,9 @@ struct peer_ports {
 	} range[PEER_RULE_RANGES];
 };
 
+/* A fingerprint as OpenSSL prints it, with its NUL. */
+enum { PEER_FINGERPRINT_TEXT = 3 * PEER_FINGERPRINT };
+
 enum peer_security {
 	PEER_SECURITY_UNSAID,
 	PEER_SECURITY_NONE,    /* in clear text */
@@ -78,6 +81,10 @@ const char *peer_rule_parse(const char *text, peer_rule_word *other, struct peer
 
 /* All but the limits, without quotes. */
 void peer_rule_print(const struct peer_rule *r, FILE *f);
+
+/* "FB:8B:..." Returns ret. */
+const char *peer_fingerprint_text(const uint8_t fingerprint[PEER_FINGERPRINT],
+				  char ret[PEER_FINGERPRINT_TEXT]);
 
 /* Its name, or its first prefix. Returns ret. */
 enum { PEER_RULE_TITLE = 64 };

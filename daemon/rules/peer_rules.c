@@ -128,9 +128,14 @@ int peer_rules_refuse(const struct peer_rules *l, const struct peer_question *q,
 	return i >= 0 ? i : peer_rules_refuse_security(l, q, ret_why, len);
 }
 
+int peer_rules_security(const struct peer_rules *l, const uint8_t ip[16])
+{
+	return find_rule(l, ip, says_security);
+}
+
 int peer_rules_cover(const struct peer_rules *l, const uint8_t ip[16])
 {
-	int i = find_rule(l, ip, says_security);
+	int i = peer_rules_security(l, ip);
 	const struct peer_rule *r = i < 0 ? NULL : &l->rule[i];
 
 	return r && (r->security == PEER_SECURITY_REQUIRE || r->identity.kind) ? i : -1;

@@ -45,6 +45,9 @@ int peer_rules_refuse(const struct peer_rules *l, const struct peer_question *q,
 int peer_rules_refuse_security(const struct peer_rules *l, const struct peer_question *q,
 			       char *ret_why, size_t len);
 
+/* The index of the rule that says security or identity of this peer; -1: none. */
+int peer_rules_security(const struct peer_rules *l, const uint8_t ip[16]);
+
 /* The index of the rule by which associations with this peer are encrypted; -1: none. */
 int peer_rules_cover(const struct peer_rules *l, const uint8_t ip[16]);
 

@@ -8,6 +8,7 @@
 #include "daemon/net/association.h"
 #include "daemon/net/listening.h"
 #include "daemon/net/path.h"
+#include "daemon/net/peer_access.h"
 #include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
@@ -132,6 +133,16 @@ static void send_flow(struct show *s, struct ctl_flow *r, const struct llp_path 
 	s->rec.len = len;
 }
 
+static void put_security(struct ctl_assoc *r, const struct association *assoc)
+{
+	struct peer_access_proof proof;
+
+	peer_access_prove(assoc, &proof);
+	show_string(r->security, sizeof(r->security), proof.covered ? "dtls" : "clear");
+	show_string(r->rule, sizeof(r->rule), proof.rule);
+	show_string(r->fingerprint, sizeof(r->fingerprint), proof.fingerprint);
+}
+
 static void put_counters(struct ctl_assoc *r, const struct assoc_counters *n)
 {
 	r->tx_segments = n->tx_segments;
@@ -161,6 +172,7 @@ static void show_assoc(struct show *s, const struct association *assoc)
 	if (assoc->ddp) {
 		llp_info(assoc->conn, &info);
 		put_link(r, &info);
+		put_security(r, assoc);
 		r->max_message = assoc->dp.mulpdu;
 		r->sessions = assoc_sessions(assoc->ddp);
 		put_counters(r, assoc_counters(assoc->ddp));

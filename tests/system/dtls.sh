@@ -73,6 +73,11 @@ ask() { "$ddping" --socket "$(socket_of "$1")" -q -c 3 -i 0 "$2" >"$tmp/ask.log"
 ask a "$b" || fail "no ping: $(cat "$tmp/ask.log")"
 ctl a -dj assoc >"$tmp/assoc.log" || fail 'assoc'
 grep -q "\"udp_port\": *$port\b" "$tmp/assoc.log" || fail "not on port $port: $(cat "$tmp/assoc.log")"
+for n in '"security": *"dtls"' '"rule": *"two"' "\"fingerprint\": *\"$(finger b)\""; do
+	grep -q "$n" "$tmp/assoc.log" || fail "not $n: $(cat "$tmp/assoc.log")"
+done
+ctl a stats prometheus >"$tmp/stats.log" || fail 'stats'
+grep 'assoc_sessions{' "$tmp/stats.log" | grep 'security="dtls"' | grep -q 'rule="two"' || fail "no labels: $(grep assoc_ "$tmp/stats.log")"
 server perf b "$ddperf" -s --socket "$(socket_of b)"
 "$ddperf" --socket "$(socket_of a)" -w 0.1 -t 1 -S 64K "$b" write bw >"$tmp/perf.log" 2>&1 || fail "ddperf: $(cat "$tmp/perf.log")"
 text='the quick brown fox jumps over the lazy dog'
@@ -101,6 +106,7 @@ ask b "$d" && fail 'b begins in clear text'
 # Clear text where they do not: the same text is in the packets, so the capture would have shown it.
 ctl b limit set peers.rules '' >"$tmp/set.log" 2>&1 || fail "limit set: $(cat "$tmp/set.log")"
 "$ddpcp" --socket "$(socket_of d)" put "$tmp/text" "$b:two" >"$tmp/cp.log" 2>&1 || fail "ddpcp of d: $(cat "$tmp/cp.log")"
+[ "$(ctl b -o assoc remote "$d" security clear state up | wc -l)" = 1 ] || fail "not in clear text: $(ctl b -d assoc)"
 if [ $captures = yes ]; then
 	eventually 20 grep -qa 'quick brown fox' "$capture" || fail 'the capture sees nothing'
 	stop dumpcap INT
