@@ -4,7 +4,7 @@
 # session, keep no program from connecting, and leave no memory behind.
 # By hand, FLOOD_FLOOR=0.8 FLOOD_SECONDS=5 FLOOD_ROUNDS=5: the session also keeps that part of its rate, compared with
 # the same time in which the flooder computes instead; medians of rounds that take turns. FLOOD_FAMILY=6: over IPv6, in
-# a network namespace.
+# a network namespace. FLOOD_COVERED=1: the session is in DTLS, and so are the packets of FLOOD_KINDS.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping python3
@@ -22,8 +22,18 @@ if [ -n "${FLOOD_INSIDE-}" ]; then
 	ip link set lo up && ip -6 address add $a/128 dev lo && ip -6 address add $b/128 dev lo &&
 		ip -6 route add local fd00:200::/24 dev lo && sysctl -q net.ipv6.ip_nonlocal_bind=1 || fail 'no IPv6'
 fi
-daemon a "$a"
-daemon b "$b"
+own=() udp_port=9899
+if [ -n "${FLOOD_COVERED-}" ]; then
+	needs openssl
+	udp_port=$((20000 + $$ % 40000))
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$tmp/key" -out "$tmp/pem" -days 30 \
+		-subj /CN=flood 2>"$tmp/openssl.log" || fail 'no certificate'
+	chmod 600 "$tmp/key"
+	own=("security: {udp_port: $udp_port, certificate: $tmp/pem, key: $tmp/key}" 'peers:' '  rules:'
+		'  - 127.0.0.0/8 name=all security=require')
+fi
+daemon a "$a" "${own[@]}"
+daemon b "$b" "${own[@]}"
 server ping b "$ddping" -s --socket "$(socket_of b)" --port 6999
 
 mkfifo "$tmp/commands"
@@ -46,16 +56,16 @@ measure() {
 
 
 
-measure spin "$b" 9899 "$port" "$seconds" # warm
+measure spin "$b" $udp_port "$port" "$seconds" # warm
 : >"$tmp/rates"
 for ((i = 0; i < rounds; i++)); do
 	for kind in $kinds; do
 		last=
 		[ "$kind" != forged ] || last="$a $peer_port"
-		measure spin "$b" 9899 "$port" "$seconds"
+		measure spin "$b" $udp_port "$port" "$seconds"
 		without=$rate
 		# shellcheck disable=SC2086 # several words or none
-		measure "$kind" "$b" 9899 "$port" "$seconds" $last
+		measure "$kind" "$b" $udp_port "$port" "$seconds" $last
 		echo "$kind $rate $without" >>"$tmp/rates"
 		[ -n "$floor" ] || "$ddping" --socket "$(socket_of a)" -c 1 --port 6999 "$b" >"$tmp/ping.out" ||
 			fail "no connection after $kind"

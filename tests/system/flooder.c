@@ -6,9 +6,10 @@
  *
  * KIND: init, cookie (one of the daemon, again and again), garbage, blue (DATA out of the blue),
  * forged (ABORT, INIT, COOKIE ECHO and garbage in the name of an association of PEER with
- * PEER-SCTP-PORT), mix (all of these in turn), spin (no packet: computes instead). Packets come
- * from many addresses of 127.0.0.0/8, or of fd00:200::/24, which are many networks. Prints how many
- * packets left.
+ * PEER-SCTP-PORT), mix (all of these in turn), spin (no packet: computes instead); and for a port
+ * of DTLS: hello (of clients that show no cookie), record (of a link that nobody has), flight (a
+ * piece of a handshake), dtls (these in turn). Packets come from many addresses of 127.0.0.0/8, or
+ * of fd00:200::/24, which are many networks. Prints how many packets left.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -168,6 +169,58 @@ static size_t put_abort(uint8_t *p)
 	return finish(p, source(), (uint32_t)draw() | 1, ABORT, 0);
 }
 
+/* ---- DTLS (RFC 6347) ---- */
+
+/* A record with this type and epoch, and as many bytes behind its header. */
+static size_t put_record(uint8_t *p, uint8_t type, uint16_t epoch, size_t len)
+{
+	p[0] = type;
+	be_put16(p + 1, 0xfefd);
+	be_put64(p + 3, (uint64_t)epoch << 48 | draw() >> 16);
+	be_put16(p + 11, (uint16_t)len);
+	return 13 + len;
+}
+
+/* A message of a handshake in one piece. */
+static size_t put_message(uint8_t *p, uint8_t type, uint16_t number, size_t len)
+{
+	memset(p + 13, 0, 12);
+	p[13] = type;
+	be_put16(p + 15, (uint16_t)len);
+	be_put16(p + 17, number);
+	be_put16(p + 23, (uint16_t)len);
+	return put_record(p, 22, 0, 12 + len);
+}
+
+static void put_random(uint8_t *p, size_t len)
+{
+	for (size_t i = 0; i < len; i += 8)
+		be_put64(p + i, draw());
+}
+
+/* Version, random, no session, no cookie, one suite, no compression. */
+static size_t put_hello(uint8_t *p)
+{
+	static const uint8_t rest[] = {0, 0, 0, 2, 0xc0, 0x2b, 1, 0};
+
+	be_put16(p + 25, 0xfefd);
+	put_random(p + 27, 32);
+	memcpy(p + 59, rest, sizeof(rest));
+	return put_message(p, 1, 0, 34 + sizeof(rest));
+}
+
+static size_t put_flight(uint8_t *p)
+{
+	put_random(p + 25, 64);
+	return put_message(p, 11, 2, 64);
+}
+
+static size_t put_sealed(uint8_t *p)
+{
+	put_random(p + 13, 128);
+	return put_record(p, 23, 1, 128);
+}
+
 typedef size_t put_fn(uint8_t *p);
 
 struct kind {
@@ -184,6 +237,10 @@ static const struct kind kinds[] = {
 	{"abort", 1, {put_abort}},
 	{"mix", 5, {put_init, put_cookie, put_garbage, put_blue, put_abort}},
 	{"forged", 4, {put_abort, put_init, put_cookie, put_garbage}},
+	{"hello", 1, {put_hello}},
+	{"flight", 1, {put_flight}},
+	{"record", 1, {put_sealed}},
+	{"dtls", 3, {put_hello, put_flight, put_sealed}},
 	{"spin", 0, {0}},
 };
 
@@ -266,6 +323,14 @@ static uint64_t spin(double until)
 	return 0;
 }
 
+static bool sends_cookies(const struct kind *k)
+{
+	for (unsigned i = 0; i < k->n; i++)
+		if (k->put[i] == put_cookie)
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	const struct kind *k = kinds;
@@ -287,7 +352,7 @@ int main(int argc, char **argv)
 		peer_port = (uint16_t)atoi(argv[7]);
 	}
 	open_hosts();
-	if (k->n && !peer)
+	if (!peer && sends_cookies(k))
 		get_cookie();
 	until = seconds() + atof(argv[5]);
 	n = k->n ? flood(k, until) : spin(until);
