@@ -63,6 +63,16 @@ Test(common, p99_is_exceeded_by_one_in_a_hundred)
 	cr_expect_float_eq(stats_of(v, 99).p99, 200, 1e-12);
 }
 
+Test(common, p999_is_exceeded_by_one_in_a_thousand)
+{
+	static double v[2000];
+
+	for (int i = 0; i < 2000; i++)
+		v[i] = 2000 - i;
+	cr_expect_float_eq(stats_of(v, 2000).p999, 1998, 1e-12);
+	cr_expect_float_eq(stats_of(v, 999).p999, 2000, 1e-12);
+}
+
 Test(common, samples_grow_beyond_their_first_room)
 {
 	struct samples s = {0};

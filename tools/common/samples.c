@@ -47,4 +47,5 @@ void samples_summarize(struct samples *s, struct samples_summary *ret)
 	ret->mean = sum / (double)s->n;
 	ret->median = (s->v[(s->n - 1) / 2] + s->v[s->n / 2]) / 2;
 	ret->p99 = s->v[s->n - 1 - s->n / 100];
+	ret->p999 = s->v[s->n - 1 - s->n / 1000];
 }

@@ -19,11 +19,11 @@ void samples_free(struct samples *s);
 
 struct samples_summary {
 	size_t n;
-	double min, median, mean, p99, max; /* all 0 if n is 0 */
+	double min, median, mean, p99, p999, max; /* all 0 if n is 0 */
 };
 
-/* Sorts the samples. The median of an even number is the mean of the two in the middle; p99 is
- * the smallest sample that 99 % do not exceed. */
+/* Sorts the samples. The median of an even number is the mean of the two in the middle; p99 and
+ * p999 are the smallest samples that 99 % and 99.9 % do not exceed. */
 void samples_summarize(struct samples *s, struct samples_summary *ret);
 
 #endif

@@ -61,8 +61,10 @@ static void add_figures(struct json_out *j, const struct ddperf_opts *o,
 	add_figure(j, f, "mean", true, f->mean);
 	add_figure(j, f, "min", any, f->samples.min);
 	add_figure(j, f, "median", any, f->samples.median);
-	if (o->metric == DDPERF_LAT)
+	if (o->metric == DDPERF_LAT) {
 		add_figure(j, f, "p99", any, f->samples.p99);
+		add_figure(j, f, "p99_9", any, f->samples.p999);
+	}
 	add_figure(j, f, "max", any, f->samples.max);
 	json_out_uint(j, "runs", f->runs.n);
 	add_figure(j, f, "runs_min", true, f->runs.min);

@@ -25,7 +25,8 @@ static void print_figures(const struct ddperf_opts *o, const struct ddperf_figur
 		printf("  %-12smin %.3f, median %.3f, max %.3f %s of %zu samples\n", "",
 		       f->samples.min, f->samples.median, f->samples.max, f->unit, f->samples.n);
 	if (f->samples.n && o->metric == DDPERF_LAT)
-		printf("  %-12sp99 %.3f %s\n", "", f->samples.p99, f->unit);
+		printf("  %-12sp99 %.3f, p99.9 %.3f %s\n", "", f->samples.p99, f->samples.p999,
+		       f->unit);
 	if (f->runs.n > 1)
 		printf("  %-12smin %.3f, median %.3f, max %.3f %s of %zu runs\n", "", f->runs.min,
 		       f->runs.median, f->runs.max, f->unit, f->runs.n);
