@@ -210,6 +210,28 @@ Test(chunks, flags_of_init_and_init_ack_are_ignored)
 	cr_assert_eq(p.up, 1);
 }
 
+/* RFC 9260 6.10. What is before it is done, what follows is not. */
+Test(chunks, an_init_after_another_chunk_makes_the_packet_bad)
+{
+	static const uint8_t types[] = {SCTP_INIT, SCTP_INIT_ACK};
+	struct sctp_stats before, after;
+
+	for (unsigned i = 0; i < sizeof(types); i++) {
+		uint64_t messages = p.messages;
+
+		sctp_stats(p.s, &before);
+		peer_begin(&p);
+		peer_put_data(&p, p.tsn, 0, 0, WHOLE, 4);
+		peer_end_chunk(&p, peer_begin_init(&p, types[i]));
+		peer_put_data(&p, p.tsn + 1, 0, 0, WHOLE, 4);
+		peer_send(&p);
+		p.tsn++;
+		sctp_stats(p.s, &after);
+		cr_expect_eq(after.bad_packets, before.bad_packets + 1);
+		cr_expect_eq(p.messages, messages + 1);
+	}
+}
+
 /* rows: 9260-3.3.6-01 9260-3.3.6-02 9260-3.3.6-03 9260-8.4-12 */
 Test(chunks, heartbeat_comes_back_as_it_was)
 {

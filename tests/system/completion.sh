@@ -64,6 +64,8 @@ ddperf h wri|write
 ddperf h write,se|write,send
 ddperf h write |bw lat rate
 ddping --j|--json
+ddping --json --co|--count
+ddpctl --nothing ass|assoc
 ddpcp |put get serve
 ddpsctpd --verb|--verbose
 ddpsctpd --config $tmp/folder/fi|$tmp/folder/file-1

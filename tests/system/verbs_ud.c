@@ -144,7 +144,11 @@ static void too_long(void)
 	wr.num_sge = 0;
 	wr.wr.ud.ah = NULL;
 	VERB(ibv_post_send(sender, &wr, &bad) == EINVAL && bad == &wr);
-	puts("a datagram that is too long, or goes nowhere, fails in the call");
+	wr = send_of(&sge, receiver->qp_num, QKEY);
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	sge.length = 8;
+	VERB(ibv_post_send(sender, &wr, &bad) == EINVAL && bad == &wr);
+	puts("a datagram that is too long, or goes nowhere, or is none, fails in the call");
 }
 
 static void immediate(void)
