@@ -6,6 +6,7 @@ All programs report this statistic."""
 
 import json
 import os
+import shutil
 from dataclasses import dataclass, field
 
 import peers
@@ -16,6 +17,8 @@ KIB, MIB = 1024, 1024 * 1024
 SIZES = [(MIB, "1M"), (64 * KIB, "64K"), (4 * KIB, "4K")]
 MANY = [1, 16, 1000]
 OWN_PORT = 5045  # of the server with memory of malloc()
+COVERED = 2  # the daemons with DTLS come after the others, and have ports of their own
+COVERED_PORTS = (9898, 9897)
 WARM_UP = 0.2  # seconds, of ddperf and many_qps
 
 UNITS = {"bw": "MB/s", "rate": "messages/s", "lat": "us", "reg": "us"}
@@ -41,7 +44,10 @@ class Figure:
 
 
 class Ours:
-    """Two daemons on a link, and the programs that use them."""
+    """Two daemons on a link, two more that speak DTLS with each other, and the programs that use them. A daemon has a number:
+    its host, and COVERED if it speaks DTLS."""
+
+    covers = True
 
     def __init__(self, args, tmp):
         self.args = args
@@ -58,10 +64,10 @@ class Ours:
         return self.port
 
     def address(self, host):
-        return self.processes.link.addresses[host]
+        return self.processes.link.addresses[host % COVERED]
 
     def socket(self, host):
-        return os.path.join(self.tmp, f"{'ab'[host]}.sock")
+        return os.path.join(self.tmp, f"{'abcd'[host]}.sock")
 
     # --- daemons ---
 
@@ -76,17 +82,37 @@ class Ours:
         """Lines of the configuration."""
         return f"transport: user\nuser: {{mtu: {self.args.mtu}}}\n"
 
+    def make_certificate(self):
+        """The daemons with DTLS have one: who they are does not matter here."""
+        self.processes.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+                            "/CN=bench", "-days", "2", "-keyout", self.program_file("key"), "-out", self.program_file("pem")])
+        os.chmod(self.program_file("key"), 0o600)
+
+    def program_file(self, name):
+        return os.path.join(self.tmp, name)
+
+    def covered(self, daemon):
+        """Lines of the configuration of a daemon with DTLS."""
+        user, dtls = COVERED_PORTS
+        return (f"transport: user\nuser: {{mtu: {self.args.mtu}, udp_port: {user}}}\n"
+                f"security: {{udp_port: {dtls}, certificate: {self.program_file('pem')}, key: {self.program_file('key')}}}\n"
+                f"peers: {{rules: [{self.address(daemon ^ 1)} name=peer security=require]}}\n")
+
     def daemon(self, host):
-        name = "ab"[host]
+        name = "abcd"[host]
         path = os.path.join(self.tmp, name + ".yaml")
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"listen: [{self.address(host)}]\nsocket: {{path: {self.socket(host)}}}\n"
-                    f"limits: {{qps: 4096}}\n{self.transport()}")
-        child = self.processes.start(name, [self.program("ddpsctpd"), "--foreground", "--config", path], host)
+                    f"limits: {{qps: 4096}}\n{self.covered(host) if host >= COVERED else self.transport()}")
+        child = self.processes.start(name, [self.program("ddpsctpd"), "--foreground", "--config", path], host % COVERED)
         until(f"daemon {name}", lambda: gone(child) or self.ask(host, "status"))
         if gone(child):
             raise Failed(f"daemon {name}: {self.processes.log(name)}")
-        self.processes.start(name + "-server", [self.program("ddperf"), "-s", "--socket", self.socket(host)], host)
+        self.processes.start(name + "-server", [self.program("ddperf"), "-s", "--socket", self.socket(host)],
+                             host % COVERED)
+        if host >= COVERED:
+            until(f"ddperf -s on {name}", lambda: self.ask(host, "listener"))
+            return
         self.processes.start(name + "-own", [self.program("ddperf"), "-s", "-m", "-p", str(OWN_PORT), "--socket",
                                              self.socket(host)], host)
         until(f"ddperf -s on {name}", lambda: len(self.ask(host, "listener") or ()) > 1)
@@ -94,6 +120,10 @@ class Ours:
     def start(self):
         self.daemon(0)
         self.daemon(1)
+        if self.covers and shutil.which("openssl"):
+            self.make_certificate()
+            self.daemon(COVERED)
+            self.daemon(COVERED + 1)
 
     def stop(self):
         self.processes.stop()
@@ -127,13 +157,13 @@ class Ours:
             return (out["mb_per_s" if metric == "bw" else "messages_per_s"], out["bytes"], out["bytes"] / size)
         return call
 
-    def ddperf(self, op, metric, size, host=1, options=()):
+    def ddperf(self, op, metric, size, host=1, options=(), by=0):
         key = {"bw": "bandwidth_mean_mb_per_s", "rate": "rate_mean_messages_per_s",
                "lat": "latency_mean_us"}[metric]
 
         def call(seconds):
             out = json.loads(self.processes.run(
-                [self.program("ddperf"), "-j", "--socket", self.socket(0), "-S", str(size), "-t", str(seconds),
+                [self.program("ddperf"), "-j", "--socket", self.socket(by), "-S", str(size), "-t", str(seconds),
                  "-w", str(WARM_UP), *options, self.address(host), op, metric], 0, timeout=seconds + 30))
             all_of_it = 1 + WARM_UP / out["elapsed_s"]
             ways = 2 if metric == "lat" and op != "read" else 1
@@ -149,6 +179,16 @@ class Ours:
             return (out["mb_per_s" if metric == "bw" else "writes_per_s"], out["all_bytes"],
                     out["all_bytes"] / size)
         return call
+
+    def in_dtls(self, op, metric, size):
+        """The same between the daemons with DTLS."""
+        return self.ddperf(op, metric, size, by=COVERED)
+
+    def of_cover(self):
+        """DTLS beside clear text, for a link without other figures."""
+        rows = [(f"write bw {text}", who, "bw", call("write", "bw", size)) for size, text in SIZES[:2]
+                for who, call in (("ddpsctpd", self.ddperf), ("in DTLS", self.in_dtls))]
+        return self.figures(rows)
 
     def own_memory(self, op, metric, size):
         """Memory of malloc() at both ends."""
@@ -180,6 +220,7 @@ class Ours:
             rows += [(test, "UDP limit", "bw", self.limit("bw", size)),
                      (test, "transport alone", "bw", self.raw_user(size)),
                      (test, "ddpsctpd", "bw", self.ddperf("write", "bw", size)),
+                     (test, "in DTLS", "bw", self.in_dtls("write", "bw", size)),
                      (test, "own memory", "bw", self.own_memory("write", "bw", size)),
                      (test, "UCX", "bw", self.ucx("write", "bw", size))]
             if self.processes.link.netns_file:
@@ -188,6 +229,7 @@ class Ours:
         rows += [("write rate 64", "UDP limit", "rate", self.limit("rate", 64))]
         rows += [row for metric in ("rate", "lat") for op in ("write", "send", "read")
                  for row in self.with_ucx(op, metric, 64, "64")]
+        rows += [("write lat 64", "in DTLS", "lat", self.in_dtls("write", "lat", 64))]
         rows += [("send lat 64", "libfabric", "lat", peers.Fabric(self.processes, self.next_port, 64)),
                  ("stream", "iperf3", "bw", peers.Iperf(self.processes, self.next_port)),
                  ("16 streams", "iperf3", "bw", peers.Iperf(self.processes, self.next_port, 16))]
@@ -226,6 +268,8 @@ class Ours:
     def figures(self, rows):
         made = [Figure(self.processes.link.name, *row) for row in rows]
         for f in made:
+            if f.who == "in DTLS" and not shutil.which("openssl"):
+                f.failed = "not measured: openssl makes the certificate (scripts/deps)"
             if isinstance(f.call, peers.Peer):
                 f.failed = "not wanted" if self.args.no_peers else peers.why_missing(f.call)
         return made
@@ -233,6 +277,8 @@ class Ours:
 
 class OursKernel(Ours):
     """The kernel's SCTP. One size of packets at a time: daemons keep associations, and with them the MTU."""
+
+    covers = False
 
     # Packets of loopback, and the MTU that makes segments of 1400 and of 60000 bytes: IP, SCTP and DATA chunk
     # take 48, and 16 are left for a SACK.
