@@ -2,10 +2,12 @@
 /*
  * The cost of a record of DTLS 1.2, and the loss of records that others overtake: by OpenSSL's
  * SSL_write() and SSL_read(), and by llp/dtls. Prints CPU time per record, and how many of 100
- * records are lost when the last one arrives first.
+ * records are lost when the last one arrives first; then CPU time per handshake, of both ends, and
+ * the bytes of a link that is up.
  *
  * usage: dtls_records [-n RECORDS]
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +16,10 @@
 
 #include "llp/dtls/dtls_keys.h"
 #include "llp/dtls/dtls_record.h"
+#include "tests/unit/dtls_net.h"
 #include "tests/unit/dtls_rig.h"
 
-enum { BATCH = 40, TRAIN = 100 };
+enum { BATCH = 40, TRAIN = 100, LINKS = 500 };
 
 static double cpu_us(void)
 {
@@ -139,6 +142,90 @@ static void overtaken(void)
 	end(&b);
 }
 
+/* ---- handshakes ---- */
+
+static bool accept_all(void *user, const struct dtls_flow *flow, const struct dtls_peer *peer,
+		       bool we_began, char *ret_reason, size_t len)
+{
+	(void)user;
+	(void)flow;
+	(void)peer;
+	(void)we_began;
+	(void)ret_reason;
+	(void)len;
+	return true;
+}
+
+static struct dtls *open_room(void)
+{
+	const uint64_t hour = (uint64_t)3600 * 1000000;
+	const struct dtls_config cfg = {
+		.random = net_random,
+		.accept = accept_all,
+		.max_links = LINKS,
+		.max_handshakes = LINKS,
+		.resend_us = 1000000,
+		.handshake_us = 10000000,
+		.takeover_us = hour,
+		.linger_us = 1000000,
+		.idle_us = hour,
+	};
+	struct dtls_identity *id = net_identity(-60, 3600);
+	struct dtls *d;
+
+	must_be(dtls_open(&cfg, id, 0, &d) == 0, "no memory");
+	dtls_identity_drop(id);
+	return d;
+}
+
+/* All datagrams of one end to the other. How many. */
+static unsigned pass(struct dtls *from, struct dtls *to)
+{
+	uint8_t p[DTLS_MAX_DATAGRAM];
+	struct dtls_flow flow;
+	unsigned n = 0;
+	size_t len;
+
+	for (; dtls_output(from, &flow, p, sizeof(p), &len); n++) {
+		struct span at = {p, len}, packet;
+
+		while (dtls_input(to, &flow, &at, 0, &packet))
+			;
+	}
+	return n;
+}
+
+/* A packet: the server keeps its last flight until it has arrived. */
+static void use_link(struct dtls *from, struct dtls *to, const struct dtls_flow *flow)
+{
+	struct span part = {plain, 100}, at, packet;
+
+	at = (struct span){wire, dtls_seal(from, flow, &part, 1, 100, wire)};
+	must_be(at.len > 0 && dtls_input(to, flow, &at, 0, &packet), "no link");
+}
+
+static void handshakes(void)
+{
+	struct dtls *d[2] = {open_room(), open_room()};
+	size_t bytes = mallinfo2().uordblks;
+	double at = cpu_us();
+
+	for (unsigned i = 0; i < LINKS; i++) {
+		struct dtls_flow flow = {.port = (uint16_t)(i + 1)};
+
+		must_be(dtls_connect(d[0], &flow, 0) == 0, "no handshake");
+		while (pass(d[0], d[1]) + pass(d[1], d[0]) > 0)
+			;
+		use_link(d[0], d[1], &flow);
+	}
+	at = cpu_us() - at;
+	bytes = mallinfo2().uordblks - bytes;
+	printf("a handshake needs %.0f us of both ends; a link that is up has %zu bytes at each\n",
+	       at / LINKS, bytes / LINKS / 2);
+	dtls_close(d[0]);
+	dtls_close(d[1]);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const suites[] = {"ECDHE-ECDSA-AES128-GCM-SHA256",
@@ -152,5 +239,6 @@ int main(int argc, char **argv)
 		ours(suites[s], DTLS_MAX_PLAIN, n / 8);
 	}
 	overtaken();
+	handshakes();
 	return 0;
 }
