@@ -156,10 +156,11 @@ enum {
 	SCTP_BATCH_SPACE = 16384, /* bytes of headers and control chunks */
 };
 
-/* Packets to one address, in sending order. All have `segment` bytes but the last one, which may be
- * shorter. The packets are the spans, joined; a span never crosses the border of two packets. The
- * spans refer to the batch and to memory of the stack, and are valid until the next call of any
- * function of the stack. About 32 KiB. */
+/* Packets to one address, in sending order, of one association or of several that have little to
+ * send. All have `segment` bytes but the last one, which may be shorter. The packets are the spans,
+ * joined; a span never crosses the border of two packets. The spans refer to the batch and to
+ * memory of the stack, and are valid until the next call of any function of the stack. About 32
+ * KiB. */
 struct sctp_batch {
 	struct sctp_flow to;
 	unsigned packets;

@@ -168,20 +168,41 @@ void sctp_run(struct sctp *s, uint64_t now_us)
 
 /* ---- output ---- */
 
+/* True if the association has sent packets. It waits for its next turn then, if it has more. */
+static bool output_turn(struct sctp *s, struct sctp_assoc *a, struct sctp_batch *ret)
+{
+	bool any = sctp_assoc_output(a, ret);
+
+	if (any && sctp_assoc_has_output(a))
+		list_add_tail(&s->pending, &a->pending);
+	sctp_assoc_arm(a);
+	return any;
+}
+
+/* With many associations to one peer each has little to send: their packets share a batch. */
+static void join_others(struct sctp *s, struct sctp_batch *b)
+{
+	while (!list_empty(&s->pending)) {
+		struct sctp_assoc *a = list_entry(s->pending.next, struct sctp_assoc, pending);
+
+		if (!sctp_assoc_joins(a, b))
+			return;
+		list_del(&a->pending);
+		if (!output_turn(s, a, b))
+			return;
+	}
+}
+
 /* The associations take turns, a batch each. */
 static bool next_batch(struct sctp *s, struct sctp_batch *ret)
 {
 	struct list *l;
 
 	while ((l = list_pop(&s->pending))) {
-		struct sctp_assoc *a = list_entry(l, struct sctp_assoc, pending);
-		bool any = sctp_assoc_output(a, ret);
-
-		if (any && sctp_assoc_has_output(a))
-			list_add_tail(&s->pending, &a->pending);
-		sctp_assoc_arm(a);
-		if (any)
-			return true;
+		if (!output_turn(s, list_entry(l, struct sctp_assoc, pending), ret))
+			continue;
+		join_others(s, ret);
+		return true;
 	}
 	return false;
 }

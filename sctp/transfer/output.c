@@ -35,7 +35,7 @@ struct build {
 	unsigned chunks; /* DATA chunks in it */
 	uint32_t last;   /* TSN of the last one */
 	uint32_t wire;   /* bytes of them */
-	bool forced;     /* the window is full: this packet goes nevertheless */
+	unsigned before; /* packets of other associations in the batch */
 };
 
 /* ---- spans ---- */
@@ -305,16 +305,22 @@ static void add_sack(struct build *w)
 
 /* ---- batches ---- */
 
+/* The first packet has the length that it needs, the others that one at most. */
+static uint32_t packet_size(const struct build *w)
+{
+	return w->b->packets ? w->b->segment : w->p->pmtu.size;
+}
+
 /* A SACK that is due, or a delayed one that costs no packet. */
 static bool takes_sack(const struct build *w, const struct sctp_tx *next)
 {
 	const struct sctp_assoc *a = w->a;
 
-	if (w->b->packets)
+	if (w->b->packets != w->before)
 		return false;
 	if (a->acks.now || a->acks.packets == 0 || a->acks.path != w->p->index)
 		return a->acks.now;
-	return SCTP_HEAD + SACK_HEAD + sctp_tx_wire(next) <= w->p->pmtu.size;
+	return SCTP_HEAD + SACK_HEAD + sctp_tx_wire(next) <= packet_size(w);
 }
 
 /* A small window is full (6.1), or the pacer is: no data leaves before the next SACK, or for a
@@ -347,8 +353,7 @@ static bool data_packet(struct build *w)
 	const struct sctp_tx *next = sctp_queue_at(&w->a->tx, next_chunk(w->a));
 	bool sack = takes_sack(w, next);
 
-	begin_packet(w, b->packets ? b->segment : p->pmtu.size,
-		     sack ? NULL : sctp_tx_headroom(next));
+	begin_packet(w, packet_size(w), sack ? NULL : sctp_tx_headroom(next));
 	if (sack)
 		add_sack(w);
 	add_chunks(w);
@@ -407,12 +412,12 @@ static bool data_batch(struct build *w)
 	if (p->flight.bytes)
 		after_data(w);
 	sctp_write_made_room(w->a);
-	return w->b->packets != 0;
+	return w->b->packets != w->before;
 }
 
 static bool sack_batch(struct build *w)
 {
-	begin_packet(w, w->p->pmtu.size, NULL);
+	begin_packet(w, packet_size(w), NULL);
 	add_sack(w);
 	end_packet(w);
 	return true;
@@ -444,7 +449,7 @@ static bool probe_batch(struct build *w)
 static bool build_batch(struct sctp_assoc *a, struct sctp_path *p, struct sctp_batch *b,
 			bool (*fn)(struct build *w))
 {
-	struct build w = {.a = a, .p = p, .b = b};
+	struct build w = {.a = a, .p = p, .b = b, .before = b->packets};
 
 	b->to = p->flow;
 	b->takes_batches = a->agreed.takes_batches;
@@ -474,4 +479,33 @@ bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
 	wait_for_pacer(a);
 	sctp_loss_watch(a);
 	return a->acks.now && build_batch(a, &a->paths.at[a->acks.path], b, sack_batch);
+}
+
+/* ---- batches of several associations ---- */
+
+/* Another packet of the same length or a shorter one may follow those in the batch. */
+static bool takes_others(const struct sctp_batch *b, uint32_t cover)
+{
+	return b->takes_batches && !b->probe && !b->fragment && b->packets &&
+	       b->len == b->packets * b->segment && enough_room(b, cover);
+}
+
+/* It sends to the address of the batch, and has one packet at most of that length. A SACK with gaps
+ * may be longer, and so may lost chunks. */
+static bool has_short_packet(struct sctp_assoc *a, const struct sctp_batch *b)
+{
+	struct sctp_path *p = data_path(a);
+	bool data = can_send_data(a, p), gaps = a->map.cum != a->map.highest || a->map.ndups;
+	uint32_t len = SCTP_HEAD + (a->acks.now ? SACK_HEAD : 0) + (data ? a->tx.unsent : 0);
+
+	if (!data && a->acks.now)
+		p = &a->paths.at[a->acks.path];
+	return (data || a->acks.now) && sctp_flow_equal(&p->flow, &b->to) && len <= b->segment &&
+	       !gaps && !(data && sctp_flight_repeats(&a->flight, &a->tx));
+}
+
+bool sctp_assoc_joins(struct sctp_assoc *a, const struct sctp_batch *b)
+{
+	return takes_others(b, sctp_path_cover(sctp_primary(a))) && a->state != SCTP_CLOSED &&
+	       a->agreed.takes_batches && !probing(a) && has_short_packet(a, b);
 }

@@ -44,6 +44,12 @@ static inline bool sctp_addr_equal(const struct sctp_addr *a, const struct sctp_
 	return memcmp(a->ip, b->ip, sizeof(a->ip)) == 0 && a->scope == b->scope;
 }
 
+static inline bool sctp_flow_equal(const struct sctp_flow *a, const struct sctp_flow *b)
+{
+	return sctp_addr_equal(&a->peer, &b->peer) && a->udp_port == b->udp_port &&
+	       a->local == b->local && a->covered == b->covered;
+}
+
 /* False for addresses that no peer may list: any, multicast, broadcast (RFC 9260 5.1.2, 8.4 (1)).
  */
 bool sctp_addr_unicast(const struct sctp_addr *a);

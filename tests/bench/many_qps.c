@@ -3,8 +3,9 @@
  * Writes over many queue pairs, between two daemons or within one. This program is a client of
  * both. All queue pairs write from one buffer to one buffer, as ddperf does with one queue pair.
  *
- *   many_qps [-n QPS] [-s SIZE] [-d DEPTH] [-t SECONDS] SOCKET SOCKET2 ADDRESS PORT
+ *   many_qps [-a] [-n QPS] [-s SIZE] [-d DEPTH] [-t SECONDS] SOCKET SOCKET2 ADDRESS PORT
  *
+ * -a: each queue pair has an association of its own, to a port of its own from PORT on.
  * DEPTH is the number of Writes in flight on all queue pairs together, at least one on each.
  * Prints a JSON object. At the end each queue pair posts a Read; when it completes, all Writes
  * before it have arrived. The measured time includes this.
@@ -37,6 +38,7 @@ struct side {
 static struct {
 	uint32_t qps, size, depth;
 	double seconds;
+	bool apart;
 } opt = {.qps = 16, .size = 65536, .depth = 64, .seconds = 1};
 
 static uint64_t now_ns(void)
@@ -178,8 +180,10 @@ static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "n:s:d:t:")) != -1) {
-		if (c == 'n')
+	while ((c = getopt(argc, argv, "an:s:d:t:")) != -1) {
+		if (c == 'a')
+			opt.apart = true;
+		else if (c == 'n')
 			opt.qps = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (c == 's')
 			opt.size = (uint32_t)strtoul(optarg, NULL, 10);
@@ -191,15 +195,28 @@ static void options(int argc, char **argv)
 			optind = argc;
 	}
 	if (argc - optind != 4 || !opt.qps || opt.qps >= LAST_READ || !opt.size) {
-		fprintf(stderr, "usage: many_qps [-n QPS] [-s SIZE] [-d DEPTH] [-t SECONDS] SOCKET "
-				"SOCKET2 ADDRESS PORT\n");
+		fprintf(stderr, "usage: many_qps [-a] [-n QPS] [-s SIZE] [-d DEPTH] [-t SECONDS] "
+				"SOCKET SOCKET2 ADDRESS PORT\n");
 		exit(2);
 	}
 }
 
-int main(int argc, char **argv)
+/* A session on the i-th port, on which b listens for the first session with it. */
+static struct ddp_qp *open_nth(const struct side *a, const struct side *b, uint32_t i,
+			       const char *addr, uint16_t port)
 {
 	struct ddp_id *listener;
+
+	port = (uint16_t)(port + (opt.apart ? i : 0));
+	if (i == 0 || opt.apart) {
+		MUST(ddp_create_id(b->ctx, NULL, &listener));
+		MUST(ddp_listen(listener, NULL, port, 0));
+	}
+	return open_session(a, b, addr, port);
+}
+
+int main(int argc, char **argv)
+{
 	struct ddp_qp **qp;
 	struct side a, b;
 	uint64_t began, writes, warm;
@@ -214,10 +231,8 @@ int main(int argc, char **argv)
 	port = (uint16_t)atoi(argv[optind + 3]);
 	open_side(&a, argv[optind]);
 	open_side(&b, argv[optind + 1]);
-	MUST(ddp_create_id(b.ctx, NULL, &listener));
-	MUST(ddp_listen(listener, NULL, port, 0));
 	for (uint32_t i = 0; i < opt.qps; i++)
-		qp[i] = open_session(&a, &b, argv[optind + 2], port);
+		qp[i] = open_nth(&a, &b, i, argv[optind + 2], port);
 	warm = write_until(&a, &b, qp, now_ns() + WARM_UP_MS * UINT64_C(1000000));
 	began = now_ns();
 	writes = write_until(&a, &b, qp, began + (uint64_t)(opt.seconds * 1e9));

@@ -379,27 +379,59 @@ static void begin_batch(struct invariant_out *o, struct invariant_seen *e,
 		abort();
 }
 
-static void each_packet(struct invariant *v, struct invariant_out *o, const struct sctp_batch *b)
+/* Packets of one association in a batch. */
+struct part {
+	const struct sctp_batch *b;
+	unsigned first, end; /* spans */
+};
+
+/* The span after the packet that begins with this one. */
+static unsigned packet_end(const struct sctp_batch *b, unsigned i)
 {
-	static uint8_t pkt[SCTP_MAX_PACKET];
 	uint32_t len = 0;
 
-	for (unsigned i = 0; i < b->nspans; i++) {
-		memcpy(pkt + len, b->span[i].p, b->span[i].len);
-		len += (uint32_t)b->span[i].len;
-		if (len < b->segment && i + 1 < b->nspans)
-			continue;
+	while (i < b->nspans && len < b->segment)
+		len += (uint32_t)b->span[i++].len;
+	return i;
+}
+
+/* Ports and tag: a header is in one span. */
+static bool same_assoc(const struct sctp_batch *b, unsigned i, unsigned k)
+{
+	return memcmp(b->span[i].p, b->span[k].p, SCTP_CHECKSUM) == 0;
+}
+
+static struct part part_at(const struct sctp_batch *b, unsigned first)
+{
+	unsigned end = packet_end(b, first);
+
+	while (end < b->nspans && same_assoc(b, first, end))
+		end = packet_end(b, end);
+	return (struct part){b, first, end};
+}
+
+static void each_packet(struct invariant *v, struct invariant_out *o, const struct part *part)
+{
+	static uint8_t pkt[SCTP_MAX_PACKET];
+
+	for (unsigned i = part->first, end; i < part->end; i = end) {
+		uint32_t len = 0;
+
+		end = packet_end(part->b, i);
+		for (unsigned k = i; k < end; k++) {
+			memcpy(pkt + len, part->b->span[k].p, part->b->span[k].len);
+			len += (uint32_t)part->b->span[k].len;
+		}
 		invariant_sack_output(v, o->e, pkt, len);
 		invariant_out_data(v, o, pkt, len);
-		len = 0;
 	}
 }
 
-/* NULL: the batch belongs to no association that is up. */
-static const struct sctp_path *path_of(struct invariant *v, const struct sctp_batch *b,
+/* NULL: they belong to no association that is up. */
+static const struct sctp_path *path_of(struct invariant *v, const struct part *part,
 				       struct invariant_seen **ret)
 {
-	const uint8_t *head = b->span[0].p;
+	const uint8_t *head = part->b->span[part->first].p;
 
 	for (unsigned n = 0; n < v->n; n++) {
 		const struct invariant_seen *e = v->seen[n];
@@ -409,7 +441,7 @@ static const struct sctp_path *path_of(struct invariant *v, const struct sctp_ba
 		    e->a->id.peer_tag != be_get32(head + 4))
 			continue;
 		for (unsigned i = 0; i < e->npaths; i++)
-			if (sctp_addr_equal(&e->a->paths.at[i].flow.peer, &b->to.peer)) {
+			if (sctp_addr_equal(&e->a->paths.at[i].flow.peer, &part->b->to.peer)) {
 				*ret = v->seen[n];
 				return &e->a->paths.at[i];
 			}
@@ -425,23 +457,32 @@ static void lose_track(struct invariant *v)
 		forget(v->seen[--v->n]);
 }
 
-void invariant_sent(struct invariant *v, const struct sctp_batch *b)
+static void sent_part(struct invariant *v, const struct part *part)
 {
-	const struct sctp_path *p;
 	struct invariant_seen *e = NULL;
+	const struct sctp_path *p = path_of(v, part, &e);
 	struct invariant_out o;
 
-	if (v->arriving)
-		lose_track(v);
-	p = path_of(v, b, &e);
 	if (!p)
 		return;
 	begin_batch(&o, e, p);
-	each_packet(v, &o, b);
+	each_packet(v, &o, part);
 	invariant_out_batch(v, &o);
 	invariant_windows_output(v, e);
 	invariant_timers_output(v, &o);
 	invariant_timers_always(v, e->a);
+}
+
+void invariant_sent(struct invariant *v, const struct sctp_batch *b)
+{
+	struct part part;
+
+	if (v->arriving)
+		lose_track(v);
+	for (unsigned i = 0; i < b->nspans; i = part.end) {
+		part = part_at(b, i);
+		sent_part(v, &part);
+	}
 }
 
 void invariant_idle(struct invariant *v)
