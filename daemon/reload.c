@@ -66,6 +66,22 @@ static int set_congestion_control(struct daemon *d)
 	return 0;
 }
 
+/* A renewed certificate is a file of the same name, so the files are read at each reload. */
+static int read_identity(struct daemon *d)
+{
+	const struct config_security *s = &d->cfg.security;
+	char reason[CONFIG_ERR_MAX];
+
+	if (!s->udp_port)
+		return 0;
+	if (llp_set_cover_files(d->worker.net, s->certificate, s->key, reason, sizeof(reason))) {
+		log_err("reload: security: %s", reason);
+		return -1;
+	}
+	log_info("reload: security: %s was read", s->certificate);
+	return 0;
+}
+
 /*
  * Called after a key of the section has changed. All other values are read from daemon.cfg
  * each time. An error keeps the old values of the section; its line of log has been written.
@@ -76,7 +92,7 @@ static const struct {
 } appliers[] = {
 	{"log", set_log_level},           {"polling", set_poll_us},   {"limits", set_limits},
 	{"limits", allow_clients},        {"session", allow_clients}, {"socket", set_socket},
-	{"user", set_congestion_control}, {"peers", set_peer_limits},
+	{"user", set_congestion_control}, {"peers", set_peer_limits}, {"security", read_identity},
 };
 
 static bool in_section(const struct config_key *k, const char *section)
@@ -170,6 +186,8 @@ static unsigned take_over(struct daemon *d, const struct config *cfg)
 	for (size_t i = 0; (k = config_key_at(i)); i++)
 		take_value(d, k, cfg);
 	apply_sections(d, &old);
+	if (!section_differs("security", &old, cfg))
+		(void)read_identity(d);
 	for (size_t i = 0; (k = config_key_at(i)); i++) {
 		if (config_value_same(k, &old, cfg))
 			continue;

@@ -170,10 +170,10 @@ static const struct config_key keys[] = {
 	{"security", "udp_port", NUMBER(1, 65535, "0"), .or_zero = true, AT(security.udp_port),
 	 .help = "UDP port that carries SCTP in DTLS; 0: none"},
 	{"security", "certificate", CONFIG_TYPE_PATH, .max = ROOM(security.certificate),
-	 .or_zero = true, .def = "", AT(security.certificate),
+	 .or_zero = true, .def = "", AT(security.certificate), NEW_ASSOCS,
 	 .help = "file with the certificate of this daemon, in PEM"},
 	{"security", "key", CONFIG_TYPE_PATH, .max = ROOM(security.key), .or_zero = true, .def = "",
-	 AT(security.key),
+	 AT(security.key), NEW_ASSOCS,
 	 .help = "file with its private key, in PEM, that others cannot read"},
 
 	{"log", "level", CHOICE("info", "error", "warning", "info", "debug"), AT(log.level), AT_ONCE,

@@ -108,8 +108,8 @@ static bool accepts_peer(void *arg, const struct sockaddr_storage *peer,
 	peers_ip(peer, ip);
 	q.ip = ip;
 	rule = peer_rules_refuse_security(&w->daemon->cfg.peers.rules, &q, reason, sizeof(reason));
-	if (rule < 0)
-		return true;
+	if (rule < 0 || !ret_reason)
+		return rule < 0;
 	add_rule(w->daemon, (unsigned)rule, reason);
 	snprintf(ret_reason, len, "%s", reason);
 	snprintf(ev.reason, sizeof(ev.reason), "%s", reason);

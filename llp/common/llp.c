@@ -166,6 +166,14 @@ void llp_set_cc(struct llp *t, enum llp_cc cc, const struct llp_cc_rule *rules, 
 		t->ops->set_cc(t, cc, rules, n);
 }
 
+int llp_set_cover_files(struct llp *t, const char *cert, const char *key, char *ret_reason,
+			size_t len)
+{
+	if (!t->ops->set_cover_files)
+		return 0;
+	return t->ops->set_cover_files(t, cert, key, ret_reason, len);
+}
+
 int llp_set_tap(struct llp *t, const struct llp_tap *tap)
 {
 	if (!t->ops->set_tap || (tap && tap->only && tap->only->llp != t))

@@ -143,7 +143,8 @@ struct llp_cover {
 	const char *cert, *key; /* files in PEM, read when the transport is opened */
 	/* Whether an association that we begin with this peer is to be covered. */
 	bool (*wanted)(void *arg, const struct sockaddr_storage *peer);
-	/* Whether we speak to a peer who is that. False: with a sentence. */
+	/* Whether we speak to a peer who is that. False: with a sentence; ret_reason NULL: only
+	 * asks, of a peer whose handshake was accepted. */
 	bool (*accept)(void *arg, const struct sockaddr_storage *peer,
 		       const struct llp_identity *id, char *ret_reason, size_t len);
 	void *arg;
@@ -371,6 +372,11 @@ void llp_stats(const struct llp *t, struct llp_stats *ret);
  * but `user` ignore it. */
 void llp_set_cc(struct llp *t, enum llp_cc cc, const struct llp_cc_rule *rules, unsigned n);
 
+/* Reads these files: later handshakes use them, and associations that are up go on. 0, also if the
+ * transport has no DTLS; or -errno with a sentence, and the files before stay in use. */
+int llp_set_cover_files(struct llp *t, const char *cert, const char *key, char *ret_reason,
+			size_t len);
+
 /* Replaces the tap, which is copied; NULL removes it. `only` may end while it is tapped. 0;
  * -EOPNOTSUPP: the transport cannot see packets, or `only` is of another one; -ENOTCONN: `only` is
  * not up. */
@@ -420,6 +426,9 @@ struct llp_ops {
 	void (*stats)(const struct llp *t, struct llp_stats *ret);
 	/* NULL: not a setting of this transport. */
 	void (*set_cc)(struct llp *t, enum llp_cc cc, const struct llp_cc_rule *rules, unsigned n);
+	/* NULL: no DTLS. */
+	int (*set_cover_files)(struct llp *t, const char *cert, const char *key, char *ret_reason,
+			       size_t len);
 	int (*set_tap)(struct llp *t, const struct llp_tap *tap); /* NULL: it sees no packets */
 	void (*shutdown)(struct llp_conn *c);
 	void (*abort)(struct llp_conn *c, const char *reason);

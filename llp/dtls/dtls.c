@@ -127,6 +127,13 @@ uint64_t dtls_heard_us(const struct dtls *d, const struct dtls_flow *flow)
 	return p ? p->heard_us : 0;
 }
 
+uint64_t dtls_up_us(const struct dtls *d, const struct dtls_flow *flow)
+{
+	const struct dtls_pair *p = dtls_table_find(&d->table, flow);
+
+	return p && p->now ? p->now->up_us : 0;
+}
+
 size_t dtls_seal(struct dtls *d, const struct dtls_flow *flow, const struct span *part, unsigned n,
 		 uint32_t segment, uint8_t *to)
 {

@@ -70,6 +70,9 @@ bool dtls_peer_of(const struct dtls *d, const struct dtls_flow *flow, struct dtl
 /* When the last authentic record of a link arrived, or its handshake ended; 0: there is none. */
 uint64_t dtls_heard_us(const struct dtls *d, const struct dtls_flow *flow);
 
+/* When the last handshake of a link ended; 0: it is not up. */
+uint64_t dtls_up_us(const struct dtls *d, const struct dtls_flow *flow);
+
 /* True if packets can be sealed. */
 bool dtls_is_up(const struct dtls *d, const struct dtls_flow *flow);
 

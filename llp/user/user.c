@@ -397,6 +397,7 @@ static const struct llp_ops ops = {
 	.set_primary = llp_user_set_primary,
 	.stats = user_stats,
 	.set_cc = user_set_cc,
+	.set_cover_files = llp_user_cover_set_files,
 	.set_tap = llp_user_set_tap,
 	.shutdown = llp_user_shutdown,
 	.abort = llp_user_abort,

@@ -216,6 +216,8 @@ void llp_user_write(struct user *t);
 typedef void user_random_fn(void *user, void *ret, size_t len);
 int llp_user_cover_open(struct user *t, user_random_fn *random, char *ret_reason, size_t len);
 void llp_user_cover_close(struct user *t);
+int llp_user_cover_set_files(struct llp *llp, const char *cert, const char *key, char *ret_reason,
+			     size_t len);
 
 /* To poll; -1: none. */
 int llp_user_cover_fd(const struct user *t);

@@ -28,6 +28,7 @@ enum {
 struct user_cover {
 	struct llp_cover cfg;
 	struct dtls *dtls;
+	uint64_t files_us; /* when the files of its identity were read */
 	struct span span[SCTP_BATCH_PACKETS];
 	uint8_t sealed[SEALED];
 };
@@ -139,6 +140,25 @@ void llp_user_cover_close(struct user *t)
 	t->cover = NULL;
 }
 
+int llp_user_cover_set_files(struct llp *llp, const char *cert, const char *key, char *ret_reason,
+			     size_t len)
+{
+	const struct dtls_files files = {.cert = cert, .key = key};
+	struct user *t = (struct user *)llp;
+	struct dtls_identity *id;
+	int r;
+
+	if (!t->cover)
+		return 0;
+	r = dtls_identity_load(&files, ret_reason, len, &id);
+	if (r < 0)
+		return r;
+	dtls_set_identity(t->cover->dtls, id);
+	dtls_identity_drop(id);
+	t->cover->files_us = t->now_us;
+	return 0;
+}
+
 int llp_user_cover_fd(const struct user *t)
 {
 	return t->cover ? dtls_fd(t->cover->dtls) : -1;
@@ -154,6 +174,23 @@ bool llp_user_cover_wanted(const struct user *t, const struct llp_addrs *peer)
 	return false;
 }
 
+/* A link is used again unless its peer may have lost the keys, our certificate is another one since
+ * then, or its peer is not accepted any more. */
+static bool is_current(struct user *t, const struct dtls_flow *f)
+{
+	struct user_cover *v = t->cover;
+	struct sockaddr_storage a;
+	struct llp_identity id;
+	struct dtls_peer peer;
+
+	if (t->now_us - dtls_heard_us(v->dtls, f) >= FRESH_S * (uint64_t)SECOND ||
+	    dtls_up_us(v->dtls, f) < v->files_us || !dtls_peer_of(v->dtls, f, &peer))
+		return false;
+	peer_of(f, &a);
+	id = identity_of(&peer);
+	return v->cfg.accept(v->cfg.arg, &a, &id, NULL, 0);
+}
+
 int llp_user_cover_connect(struct user_conn *c)
 {
 	struct user *t = llp_user_of(c);
@@ -161,7 +198,7 @@ int llp_user_cover_connect(struct user_conn *c)
 	struct dtls_flow f = flow_of_conn(c);
 
 	if (dtls_is_up(d, &f)) {
-		if (t->now_us - dtls_heard_us(d, &f) < FRESH_S * (uint64_t)SECOND)
+		if (is_current(t, &f))
 			return 1;
 		dtls_disconnect(d, &f);
 	}

@@ -74,6 +74,8 @@ static bool accept_peer(void *arg, const struct sockaddr_storage *peer,
 	struct host *h = arg;
 
 	cr_assert(addr_same_host(peer, &host[h == host].addr));
+	if (!ret_reason) /* no handshake */
+		return !h->refuses;
 	h->asked++;
 	cr_assert(id->has_fingerprint);
 	memcpy(h->asked_for, id->fingerprint, sizeof(h->asked_for));
