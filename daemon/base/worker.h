@@ -59,7 +59,7 @@ struct worker {
 	struct list by_id[WORKER_BUCKETS];     /* associations */
 	struct list ports;                     /* that programs listen on */
 	struct list datagrams[WORKER_BUCKETS]; /* queue pairs of datagrams, by number */
-	struct carriers *carriers;             /* NULL: no queue pair of datagrams */
+	struct carriers *carriers;             /* NULL: no queue pair of datagrams yet */
 	uint32_t last_datagram;                /* number given out */
 	struct peers *peers;                   /* their networks; NULL: none is known or limited */
 	struct link_state *links;              /* NULL until it is open */

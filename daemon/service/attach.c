@@ -16,6 +16,7 @@
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/datagrams/ah.h"
 #include "daemon/objects/queues/cq.h"
+#include "daemon/objects/sessions/carriers.h"
 #include "daemon/objects/sessions/listener.h"
 #include "daemon/objects/memory/mr.h"
 #include "daemon/objects/memory/mw.h"
@@ -193,6 +194,7 @@ void attach_free_all(struct daemon *d)
 
 	while ((c = idtab_next(&d->clients, &pos)))
 		attach_free(c);
+	carriers_free(&d->worker);
 }
 
 /* ---- the beginning ---- */

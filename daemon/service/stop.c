@@ -7,7 +7,7 @@
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
 #include "daemon/objects/client/client.h"
-#include "daemon/objects/sessions/carrier.h"
+#include "daemon/objects/sessions/carriers.h"
 #include "daemon/objects/sessions/qp.h"
 
 enum {
@@ -113,7 +113,7 @@ static void cancel_connects(struct daemon *d)
 	uint32_t cpos = 0;
 	struct client *c;
 
-	carrier_stop_all(&d->worker);
+	carriers_stop_all(&d->worker);
 	while ((c = idtab_next(&d->clients, &cpos))) {
 		uint32_t pos = 0;
 		struct qp *qp;

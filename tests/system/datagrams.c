@@ -6,6 +6,7 @@
  *   datagrams hold SOCKET ADDRESS                            waits for datagrams until it is killed
  *   datagrams send SOCKET ADDRESS ADDRESS-B NUMBER COUNT     COUNT 1: one; 2: one, and stays; 0:
  * until it is killed
+ *   datagrams share SOCKET ADDRESS ADDRESS-B NUMBER          two queue pairs, while daemon B sleeps
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -402,12 +403,15 @@ int main(int argc, char **argv)
 		return far_crowd(argv + 2);
 	if (argc == 4 && strcmp(argv[1], "hold") == 0)
 		return far_hold(argv[2], argv[3]);
+	if (argc == 6 && strcmp(argv[1], "share") == 0)
+		return far_share(argv + 2);
 	if (argc == 7 && strcmp(argv[1], "send") == 0)
 		return far_send(argv + 2);
 	if (argc != 6) {
 		fprintf(stderr, "usage: datagrams SOCKET-A SOCKET-B ADDRESS-A ADDRESS-B PORT\n"
 				"       datagrams hold SOCKET ADDRESS\n"
-				"       datagrams send SOCKET ADDRESS ADDRESS-B NUMBER COUNT\n");
+				"       datagrams send SOCKET ADDRESS ADDRESS-B NUMBER COUNT\n"
+				"       datagrams share SOCKET ADDRESS ADDRESS-B NUMBER\n");
 		return 2;
 	}
 	alarm(LIFE_S);

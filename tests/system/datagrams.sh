@@ -23,13 +23,40 @@ hold() {
 	number=$(sed -n 's/^number //p' "$tmp/hold.log")
 }
 came() { grep -q '^came' "$tmp/hold.log"; }
+# Those that found no receive came to the other daemon, too.
+unreceived() { ctl b -j qp | python3 -c 'import json, sys; print(sum(q["rx_dropped"] or 0 for q in json.load(sys.stdin)))'; }
+all_came() { [ $(($(grep -c '^came' "$tmp/hold.log") + $(unreceived))) = "$1" ]; }
 send() { "$datagrams" send "$(socket_of a)" "$a" "$b" "$number" 1 >"$tmp/send.log"; }
 send_until_it_came() { send && came; }
 one_session() { [ "$(count a session)" = 1 ]; }
 
 # The daemon of the receiver is killed: Sends go on, and reach the program that comes next.
 hold
-eventually 10 send_until_it_came || fail 'no datagram came'
+send || fail 'no datagram was sent'
+eventually 10 came || fail 'the datagram of a program that ended at once did not come'
+echo 'ok a program may end when it has sent'
+
+# The programs of a user share the carrier, which ends with the last queue pair.
+eventually 10 none_of a qp session || fail 'a carrier outlives the queue pairs of its user'
+for name in one other; do
+	background $name "$datagrams" send "$(socket_of a)" "$a" "$b" "$number" 2
+done
+eventually 10 all_came 3 || fail 'datagrams of two programs did not come'
+one_session || fail "$(count a session) sessions for two programs of a user"
+echo 'ok two programs of a user have one carrier'
+stop one
+one_session || fail 'the carrier ended with one of two programs'
+stop other
+eventually 10 none_of a qp session || fail 'a carrier outlives the queue pairs of its user'
+
+# Daemon b sleeps meanwhile, so that datagrams wait.
+kill -STOP "$(pid_of b)"
+"$datagrams" share "$(socket_of a)" "$a" "$b" "$number" >"$tmp/share.log" || fail 'a queue pair leaves others no room'
+kill -CONT "$(pid_of b)"
+waited=$(sed -n 's/^wait //p' "$tmp/share.log")
+eventually 10 all_came $((3 + waited)) || fail "$waited datagrams waited when their program ended; they did not come"
+echo 'ok datagrams that wait outlive their program'
+
 background sender "$datagrams" send "$(socket_of a)" "$a" "$b" "$number" 0
 eventually 10 one_session || fail 'no carrier'
 stop b KILL

@@ -134,6 +134,55 @@ int far_hold(const char *socket, const char *address)
 	}
 }
 
+static struct ddp_qp *other_qp(void)
+{
+	struct ddp_qp_init init = side_init(&a);
+	struct ddp_qp *qp;
+
+	MUST(ddp_create_qp(NULL, a.e.pd, &init, &qp));
+	return qp;
+}
+
+/* How many of these datagrams were dropped at once. */
+static uint64_t drops_of(struct ddp_qp *qp, unsigned n, const char *number)
+{
+	struct ddp_qp_attr attr = DDP_INIT(ddp_qp_attr);
+	struct ddp_qp *kept = a.qp;
+
+	a.qp = qp;
+	for (unsigned i = 0; i < n; i++)
+		side_send(&a, side_to(&a, (uint32_t)atoi(number)), 100);
+	a.qp = kept;
+	MUST(ddp_query_qp(qp, &attr));
+	return attr.tx_dropped;
+}
+
+/* Promise: while the other daemon does not answer, a queue pair that sends more than finds room
+ * does not have the first datagram of another one dropped. The others arrive after the
+ * program has ended, which is now. */
+int far_share(char **argv)
+{
+	enum { MANY = 500 };
+	struct ddp_qp *first, *second;
+	uint64_t dropped;
+
+	side_open(&a, "a", argv[0], argv[1]);
+	b.at = (struct sockaddr_in){.sin_family = AF_INET};
+	if (inet_pton(AF_INET, argv[2], &b.at.sin_addr) != 1)
+		fail("%s is not an address", argv[2]);
+	a.to = side_handle(&a, &b);
+	first = other_qp();
+	second = other_qp();
+	dropped = drops_of(a.qp, MANY, argv[3]);
+	if (dropped == 0 || dropped >= MANY / 2)
+		fail("%u datagrams: %ju were dropped", MANY, (uintmax_t)dropped);
+	is("the first datagram of another queue pair", drops_of(first, 1, argv[3]), 0);
+	is("that of a third one", drops_of(second, 1, argv[3]), 0);
+	is("the second one of it", drops_of(second, 1, argv[3]), 1);
+	printf("wait %ju\n", MANY - (uintmax_t)dropped + 2);
+	return 0;
+}
+
 /* Sends to a number until it is killed: no Send fails, whatever happens to the other daemon. */
 int far_send(char **argv)
 {

@@ -54,6 +54,10 @@ int far_crowd(char **argv);
 /* Waits for datagrams, and prints how many came. */
 int far_hold(const char *socket, const char *address);
 
+/* A queue pair leaves room for others: SOCKET ADDRESS ADDRESS-B NUMBER. Prints how many datagrams
+ * wait. */
+int far_share(char **argv);
+
 /* Sends to a number: no Send fails, whatever happens to the other daemon. */
 int far_send(char **argv);
 

@@ -31,12 +31,9 @@ list_rdmacm() {
 	port=$((port + 1))
 	pair rping-q $port 'rdma-ping-99' $r -q -s -a "$a" -p $port -- $r -q -c -a "$a" -p $port
 	pair ucmatose $rdma_port 'return status 0' ucmatose -b "$a" -C 100 -S 1000 -- ucmatose -s "$a" -C 100 -S 1000
-	# At one daemon: the server ends when its answers are on their way, and those that wait for a session with another
-	# daemon end with it. verbs_udp does the same between daemons.
-	client_at=a
+	# The server ends when its answers are on their way, which wait for a session with the other daemon.
 	pair udaddy 7174 'return status 0' udaddy -b "$a" -S 4000 -- udaddy -s "$a" -S 4000
 	pair udaddy-c 7174 'return status 0' udaddy -b "$a" -c 5 -C 20 -- udaddy -s "$a" -c 5 -C 20
-	client_at=b
 	pair rdma_client $rdma_port 'end 0' rdma_server -s "$a" -- rdma_client -s "$a"
 	pair rdma_xclient $rdma_port 'end 0' rdma_xserver -- rdma_xclient -s "$a"
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/objects/datagrams/datagram.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "daemon/objects/client/client.h"
@@ -232,7 +233,6 @@ struct datagram *datagram_new(const struct datagram_cfg *cfg)
 	d->user = cfg->user;
 	d->accessor = cfg->accessor;
 	list_init(&d->by_number);
-	list_init(&d->carriers);
 	numbers_add(cfg->client->worker, d);
 	return d;
 }
@@ -248,7 +248,7 @@ struct datagram *datagram_free(struct datagram *d)
 		return NULL;
 	numbers_del(d);
 	list_assert_out(&d->by_number);
-	list_assert_out(&d->carriers);
+	assert(!d->carriers);
 	free(d);
 	return NULL;
 }

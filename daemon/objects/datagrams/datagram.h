@@ -14,6 +14,7 @@
 #include "proto/ddp/stag.h"
 #include "util/list.h"
 
+struct carrier_owner;
 struct client;
 struct flight;
 struct rdmap_ops;
@@ -30,8 +31,8 @@ struct datagram_cfg {
 };
 
 struct datagram {
-	struct list by_number; /* numbers.h */
-	struct list carriers;  /* of its user: sessions with other daemons */
+	struct list by_number;          /* numbers.h */
+	struct carrier_owner *carriers; /* of its user: sessions with other daemons */
 	uint32_t number;
 	uint32_t qkey; /* that datagrams to it must have */
 	struct client *client;

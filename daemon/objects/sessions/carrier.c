@@ -2,21 +2,19 @@
 #include "daemon/objects/sessions/carrier.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/base/log.h"
 #include "daemon/net/association.h"
 #include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
-#include "daemon/objects/client/pd.h"
 #include "daemon/objects/datagrams/datagram.h"
 #include "daemon/objects/datagrams/flight.h"
 #include "daemon/objects/datagrams/numbers.h"
+#include "daemon/objects/datagrams/outbox.h"
 #include "daemon/objects/datagrams/wire_datagram.h"
 #include "daemon/objects/memory/stags.h"
-#include "daemon/objects/sessions/listener.h"
+#include "daemon/objects/sessions/carrier_owner.h"
 #include "daemon/objects/sessions/qp.h"
 #include "daemon/objects/sessions/qp_connect.h"
 #include "ipc/msg_addr.h"
@@ -24,9 +22,9 @@
 #include "util/undumped.h"
 
 enum {
-	SLOTS = 32, /* a power of two */
 	SLOT = WIRE_DATAGRAM_HEAD + WQE_DATAGRAM_MAX,
-	BYTES = SLOTS * SLOT,
+	RECV_SLOTS = 32,
+	SENDS = 64,       /* that the endpoint has at once */
 	HOLD = 512 << 10, /* for segments that arrive out of order */
 	HOLD_MS = 1000,
 	IDLE_MS = 10000,
@@ -36,34 +34,23 @@ enum {
 
 static const uint8_t HELLO[8] = "ddpdgm\0\1"; /* private data of the Initiate; with a version */
 
-/* Accepted ones are charged to a user of their own, so that peers use up no share of a local one.
- */
-static const uid_t NOBODY = (uid_t)-2;
-
 struct carrier {
 	struct qp qp;
-	struct qp *sender;       /* NULL: accepted */
-	struct list link;        /* in carriers of the sender, or of the worker */
+	struct carrier_owner *owner;
+	bool sends;              /* else it was accepted */
+	struct list link;        /* in a bucket of the owner */
 	struct network *network; /* of the peer, which pays for an accepted one; else NULL */
 	bool paid;
 	struct msg_addr remote, local;
 	struct stag_region region;
-	uint8_t *slots;
+	uint8_t *mem; /* of the outbox, or slots for datagrams that arrive */
 	struct acct_charge memory;
-	uint32_t head, taken, tail; /* slots in use: sent, or received in order */
-	uint32_t last;              /* head at the last look */
+	struct outbox outbox;
+	uint32_t head, tail; /* slots in use, of datagrams that arrive in order */
+	uint32_t done, last; /* datagrams; at the last look */
 	struct timer timer;
 	bool ready; /* its session has begun once */
 	bool over;
-};
-
-/* Of a worker. */
-struct carriers {
-	struct client own; /* without a program: no event or fault reaches it */
-	struct pd *pd;
-	struct listener *listener; /* NULL: it cannot listen */
-	struct list accepted;
-	unsigned users; /* queue pairs of datagrams */
 };
 
 static struct worker *worker_of(const struct carrier *c)
@@ -78,17 +65,28 @@ static struct carrier *carrier_of(struct qp *qp)
 
 /* ---- the endpoint ---- */
 
-static struct sgl_elem slot_of(const struct carrier *c, uint32_t i, uint32_t len)
+static size_t offset_of(uint32_t i)
 {
-	return (struct sgl_elem){(uint64_t)(i % SLOTS) * SLOT, len, c->region.stag};
+	return (size_t)(i % RECV_SLOTS) * SLOT;
+}
+
+/* The part that the endpoint may use. */
+static size_t region_bytes(const struct carrier *c)
+{
+	return c->sends ? OUTBOX_BYTES : RECV_SLOTS * SLOT;
+}
+
+static size_t memory_bytes(const struct carrier *c)
+{
+	return c->sends ? outbox_memory() : RECV_SLOTS * SLOT;
 }
 
 static bool take_datagram(void *user, struct rdmap_wr *ret)
 {
 	struct carrier *c = carrier_of(user);
-	uint8_t *p = c->slots + (size_t)(c->taken % SLOTS) * SLOT;
+	const struct outbox_entry *e = c->sends ? outbox_take(&c->outbox) : NULL;
 
-	if (!c->sender || c->taken == c->tail)
+	if (!e)
 		return false;
 	ret->cookie = 0;
 	ret->op = RDMAP_SEND;
@@ -100,8 +98,7 @@ static bool take_datagram(void *user, struct rdmap_wr *ret)
 	ret->rto = 0;
 	ret->fetch = false;
 	memset(ret->operand, 0, sizeof(ret->operand));
-	ret->sge[0] = slot_of(c, c->taken, wire_datagram_len(p));
-	c->taken++;
+	ret->sge[0] = (struct sgl_elem){e->at, e->len, c->region.stag};
 	return true;
 }
 
@@ -109,9 +106,10 @@ static bool take_slot(void *user, struct rdmap_recv *ret)
 {
 	struct carrier *c = carrier_of(user);
 
-	if (c->sender || c->tail - c->head == SLOTS)
+	if (c->sends || c->tail - c->head == RECV_SLOTS)
 		return false;
-	*ret = (struct rdmap_recv){.nsge = 1, .sge = {slot_of(c, c->tail++, SLOT)}};
+	*ret = (struct rdmap_recv){.nsge = 1,
+				   .sge = {{offset_of(c->tail++), SLOT, c->region.stag}}};
 	return true;
 }
 
@@ -119,7 +117,7 @@ static uint32_t free_slots(void *user)
 {
 	const struct carrier *c = carrier_of(user);
 
-	return c->sender ? 0 : SLOTS - (c->tail - c->head);
+	return c->sends ? 0 : RECV_SLOTS - (c->tail - c->head);
 }
 
 /* A peer may send anything. False: no queue pair has the datagram. */
@@ -134,23 +132,48 @@ static bool hand_over_datagram(struct carrier *c, uint8_t *p, uint32_t len)
 	return datagram_deliver(worker_of(c), &f);
 }
 
-static void complete_slot(void *user, const struct rdmap_done *done)
+/* The queue pair that sent it may be gone. */
+static void count_drop(struct carrier *c, uint32_t from)
+{
+	struct datagram *d = numbers_find(worker_of(c), from);
+
+	if (d)
+		d->tx_dropped++;
+}
+
+static void complete_datagram(struct carrier *c, const struct rdmap_done *done)
+{
+	uint32_t from = outbox_done(&c->outbox);
+
+	if (done->status != RDMAP_SUCCESS)
+		count_drop(c, from);
+}
+
+static void complete_slot(struct carrier *c, const struct rdmap_done *done)
+{
+	uint8_t *p = c->mem + offset_of(c->head++);
+
+	if (done->op == RDMAP_RECV && done->status == RDMAP_SUCCESS &&
+	    (done->immediate || !hand_over_datagram(c, p, done->len)))
+		network_lost_datagram(c->network);
+}
+
+static void complete(void *user, const struct rdmap_done *done)
 {
 	struct carrier *c = carrier_of(user);
-	uint8_t *p = c->slots + (size_t)(c->head++ % SLOTS) * SLOT;
 
-	if (c->sender)
-		c->sender->datagram->tx_dropped += done->status != RDMAP_SUCCESS;
-	else if (done->op == RDMAP_RECV && done->status == RDMAP_SUCCESS &&
-		 (done->immediate || !hand_over_datagram(c, p, done->len)))
-		network_lost_datagram(c->network);
+	c->done++;
+	if (c->sends)
+		complete_datagram(c, done);
+	else
+		complete_slot(c, done);
 }
 
 static const struct rdmap_ops carrier_ops = {
 	.take_send = take_datagram,
 	.take_recv = take_slot,
 	.recvs = free_slots,
-	.complete = complete_slot,
+	.complete = complete,
 };
 
 /* ---- life ---- */
@@ -170,9 +193,11 @@ static struct carrier *carrier_free(struct carrier *c)
 	if (c->paid)
 		network_release(c->network, NETWORK_CARRIERS, 1);
 	network_drop(c->network);
-	undumped_unmap(c->slots, BYTES);
+	undumped_unmap(c->mem, memory_bytes(c));
 	acct_release(&c->memory);
 	acct_release(&c->qp.charge);
+	c->owner->ncarriers--;
+	carrier_owner_release(c->owner);
 	free(c);
 	return NULL;
 }
@@ -185,12 +210,12 @@ static void send_waiting(struct carrier *c)
 
 static uint32_t look_ms(const struct carrier *c)
 {
-	return c->sender ? IDLE_MS : PEER_IDLE_MS;
+	return c->sends ? IDLE_MS : PEER_IDLE_MS;
 }
 
 static bool is_idle(const struct carrier *c)
 {
-	return c->head == c->last && (!c->sender || c->tail == c->head);
+	return c->done == c->last && (!c->sends || c->outbox.tail == c->outbox.head);
 }
 
 /* Without a datagram since the last look the session ends. */
@@ -207,25 +232,28 @@ static void look_again(struct timer *t)
 		qp_terminate(&c->qp, "no datagrams for a while");
 		return;
 	}
-	c->last = c->head;
+	c->last = c->done;
 	timer_set(&w->timers, t, w->now_ms + look_ms(c));
 }
 
-static int make_slots(struct carrier *c, struct reply *rep)
+static int make_carrier_memory(struct carrier *c, struct reply *rep)
 {
-	int r = client_charge(c->qp.client, ACCT_MEMORY, BYTES + sizeof(*c), &c->memory, rep);
+	size_t bytes = memory_bytes(c);
+	int r = client_charge(c->qp.client, ACCT_MEMORY, bytes + sizeof(*c), &c->memory, rep);
 
 	if (r)
 		return r;
-	c->slots = undumped_map(BYTES, 0);
-	if (!c->slots)
+	c->mem = undumped_map(bytes, 0);
+	if (!c->mem)
 		return reply_refuse(rep, ENOMEM, "datagrams: out of memory");
+	if (c->sends)
+		outbox_init(&c->outbox, c->mem);
 	c->region = (struct stag_region){
 		.rights = STAG_LOCAL_WRITE,
 		.pd = c->qp.scope.pd->number,
 		.scope = c->qp.scope.number,
-		.len = BYTES,
-		.base = c->slots,
+		.len = region_bytes(c),
+		.base = c->mem,
 		.valid = true,
 	};
 	r = stags_add(c->qp.client->daemon->stags, &c->region);
@@ -239,24 +267,24 @@ static int make_slots(struct carrier *c, struct reply *rep)
 static int set_flow(struct carrier *c, struct reply *rep)
 {
 	struct qp *qp = &c->qp;
-	int r = c->sender ? 0 : qp_hold_make(qp, HOLD, HOLD_MS, rep);
+	int r = c->sends ? 0 : qp_hold_make(qp, HOLD, HOLD_MS, rep);
 
 	if (r)
 		return r;
-	qp->options = MSG_QP_CREDITS | (c->sender ? 0U : MSG_QP_PLACE_IN_ORDER);
+	qp->options = MSG_QP_CREDITS | (c->sends ? 0U : MSG_QP_PLACE_IN_ORDER);
 	rdmap_set_options(qp->ep, qp->options);
-	if (!c->sender)
+	if (!c->sends)
 		rdmap_set_window(qp->ep, credit_window(HOLD));
 	return 0;
 }
 
 static int build_carrier(struct carrier *c, struct reply *rep)
 {
-	const struct msg_create_qp req = {.sq_entries = SLOTS, .rq_entries = SLOTS};
+	const struct msg_create_qp req = {.sq_entries = SENDS, .rq_entries = RECV_SLOTS};
 	int r = client_charge(c->qp.client, ACCT_QPS, 1, &c->qp.charge, rep);
 
 	if (!r)
-		r = make_slots(c, rep);
+		r = make_carrier_memory(c, rep);
 	if (!r)
 		r = qp_endpoint_make(&c->qp, &req, &carrier_ops, rep);
 	return r ? r : set_flow(c, rep);
@@ -268,16 +296,25 @@ static void begin_carrying(struct qp *qp)
 
 	c->ready = true;
 	send_waiting(c);
+	if (c->sends && c->owner->users == 0)
+		qp_disconnect(qp); /* it was opened for those that wait */
+}
+
+static void drop_waiting(struct carrier *c)
+{
+	const struct outbox_entry *e;
+
+	while (c->sends && (e = outbox_take(&c->outbox)))
+		count_drop(c, e->from);
 }
 
 /* It is freed later, because its caller may still use the queue pair. */
 static void carrier_over(struct carrier *c)
 {
 	struct worker *w = worker_of(c);
-	uint32_t after = c->sender && !c->ready ? AGAIN_MS : 0;
+	uint32_t after = c->sends && !c->ready ? AGAIN_MS : 0;
 
-	if (c->sender)
-		c->sender->datagram->tx_dropped += c->tail - c->taken;
+	drop_waiting(c);
 	c->over = true;
 	timer_set(&w->timers, &c->timer, w->now_ms + after);
 }
@@ -287,23 +324,36 @@ static void stop_carrying(struct qp *qp)
 	carrier_over(carrier_of(qp));
 }
 
-static const struct qp_carrier events = {.ready = begin_carrying, .over = stop_carrying};
+static uint32_t count_waiting(const struct qp *qp)
+{
+	const struct carrier *c = list_entry(qp, const struct carrier, qp);
 
-static struct carrier *carrier_new(struct client *client, struct pd *pd, struct qp *sender,
-				   struct reply *rep)
+	return c->sends ? outbox_waiting(&c->outbox) : 0;
+}
+
+static const struct qp_carrier events = {
+	.ready = begin_carrying,
+	.over = stop_carrying,
+	.waiting = count_waiting,
+};
+
+static struct carrier *carrier_new(struct carrier_owner *o, bool sends, struct reply *rep)
 {
 	struct carrier *c = calloc(1, sizeof(*c));
+	struct client *client = &o->client;
 	struct qp *qp = c ? &c->qp : NULL;
 
 	if (!c)
 		return NULL;
-	c->sender = sender;
+	c->owner = o;
+	o->ncarriers++;
+	c->sends = sends;
 	qp->client = client;
 	qp->num = numbers_of_session(client->daemon);
 	qp->carrier = &events;
 	qp->attr.max_recv_sge = 1;
 	qp->session.peer_ird = qp->session.peer_ord = MSG_READS_UNCHANGED;
-	scope_open(&qp->scope, client, pd, qp->num);
+	scope_open(&qp->scope, client, &o->pd, qp->num);
 	list_init(&qp->posted);
 	async_init(&qp->events.async);
 	timer_init(&qp->hold.idle, qp_hold_idle);
@@ -323,9 +373,9 @@ static bool is_in_use(const struct carrier *c)
 	return c->over ? !c->ready : c->qp.state != QP_CLOSING;
 }
 
-static struct carrier *find_carrier(struct qp *sender, const struct flight *f)
+static struct carrier *find_carrier(struct carrier_owner *o, const struct flight *f)
 {
-	list_foreach (it, &sender->datagram->carriers) {
+	list_foreach (it, carrier_owner_bucket(o, f->to)) {
 		struct carrier *c = list_entry(it, struct carrier, link);
 
 		if (is_in_use(c) && memcmp(&c->remote, f->to, sizeof(c->remote)) == 0 &&
@@ -335,54 +385,54 @@ static struct carrier *find_carrier(struct qp *sender, const struct flight *f)
 	return NULL;
 }
 
-static struct carrier *open_carrier(struct qp *sender, const struct flight *f)
+static void begin_life(struct carrier *c)
 {
-	struct worker *w = sender->client->worker;
+	struct worker *w = worker_of(c);
+
+	list_add_tail(carrier_owner_bucket(c->owner, &c->remote), &c->link);
+	timer_set(&w->timers, &c->timer, w->now_ms + look_ms(c));
+}
+
+static struct carrier *open_carrier(struct carrier_owner *o, const struct flight *f)
+{
 	struct reply rep = {.nfds = 0};
 	struct msg_connect req = {
 		.npeers = 1, .nlocals = f->from->family != 0, .private_len = sizeof(HELLO)};
-	struct carrier *c = carrier_new(sender->client, sender->scope.pd, sender, &rep);
+	struct carrier *c = carrier_new(o, true, &rep);
 
 	if (!c)
 		return NULL;
 	c->remote = *f->to;
 	c->local = *f->from;
 	req.peers[0] = c->remote;
-	req.peers[0].port = (uint16_t)w->daemon->cfg.session.datagram_port;
+	req.peers[0].port = (uint16_t)worker_of(c)->daemon->cfg.session.datagram_port;
 	req.locals[0] = c->local;
 	memcpy(req.private_data, HELLO, sizeof(HELLO));
-	list_add_tail(&sender->datagram->carriers, &c->link);
-	timer_set(&w->timers, &c->timer, w->now_ms + look_ms(c));
+	begin_life(c);
 	if (qp_connect(&c->qp, &req, &rep))
 		carrier_over(c);
 	return c;
 }
 
-bool carrier_send(struct qp *sender, const struct flight *f)
+bool carrier_send(struct carrier_owner *o, const struct flight *f)
 {
-	struct carrier *c = find_carrier(sender, f);
+	struct carrier *c = find_carrier(o, f);
+	uint8_t *p;
 	struct span to;
 
 	if (!c)
-		c = open_carrier(sender, f);
-	if (!c || c->over || c->tail - c->head == SLOTS)
+		c = open_carrier(o, f);
+	if (!c || c->over)
 		return false;
-	to = (struct span){c->slots + (size_t)(c->tail % SLOTS) * SLOT, SLOT};
-	wire_datagram_put(to.p, f);
-	to.p += WIRE_DATAGRAM_HEAD;
+	p = outbox_add(&c->outbox, f->from_number, WIRE_DATAGRAM_HEAD + f->len);
+	if (!p)
+		return false;
+	wire_datagram_put(p, f);
+	to = (struct span){p + WIRE_DATAGRAM_HEAD, f->len};
 	span_copy(&to, 1, f->bytes, f->nbytes, 0, f->len);
-	c->tail++;
 	if (c->qp.state == QP_RTS)
 		send_waiting(c);
 	return true;
-}
-
-void carrier_free_all(struct qp *sender)
-{
-	if (!sender->datagram)
-		return;
-	while (!list_empty(&sender->datagram->carriers))
-		carrier_free(list_entry(sender->datagram->carriers.next, struct carrier, link));
 }
 
 /* ---- accepting ---- */
@@ -406,136 +456,91 @@ static bool take_addrs(struct carrier *c, const struct association *assoc)
 	       msg_addr_put(&c->local, &info.local) == 0;
 }
 
-static bool accept_carrier(struct association *assoc, const struct assoc_event *ev,
-			   const char **reason)
+/* It has the addresses of the association, or it may not have it. */
+static bool bind_carrier(struct carrier *c, struct association *assoc, const struct assoc_event *ev,
+			 const char **reason)
 {
-	struct carriers *all = assoc->worker->carriers;
+	const struct assoc_params params = {0};
+
+	*reason = "the peer's network has too many sessions for datagrams";
+	if (!charge_network(c, assoc))
+		return false;
+	*reason = "there is no memory for it";
+	if (!take_addrs(c, assoc) ||
+	    assoc_accept(association_ddp(assoc), ev->sid, c->qp.ep, &params))
+		return false;
+	c->qp.assoc = assoc;
+	c->qp.sid = ev->sid;
+	return true;
+}
+
+bool carrier_accept(struct carrier_owner *peers, struct association *assoc,
+		    const struct assoc_event *ev, const char **reason)
+{
 	const struct session_event event = {.err = 0};
 	struct reply rep = {.nfds = 0};
-	struct carrier *c = NULL;
+	struct carrier *c;
 
 	*reason = "it is not for datagrams";
 	if (ev->priv_len != sizeof(HELLO) || memcmp(ev->priv, HELLO, sizeof(HELLO)) != 0)
 		return false;
 	*reason = "there is no memory for it";
-	c = carrier_new(&all->own, all->pd, NULL, &rep);
+	c = carrier_new(peers, false, &rep);
 	if (!c)
 		return false;
-	list_add_tail(&all->accepted, &c->link);
-	if (!charge_network(c, assoc)) {
-		*reason = "the peer's network has too many sessions for datagrams";
+	if (!bind_carrier(c, assoc, ev, reason)) {
 		carrier_free(c);
 		return false;
 	}
-	if (!take_addrs(c, assoc) ||
-	    assoc_accept(association_ddp(assoc), ev->sid, c->qp.ep, &(struct assoc_params){0})) {
-		carrier_free(c);
-		return false;
-	}
-	c->qp.assoc = assoc;
-	c->qp.sid = ev->sid;
-	timer_set(&assoc->worker->timers, &c->timer, assoc->worker->now_ms + look_ms(c));
+	begin_life(c);
 	qp_established(&c->qp, &event);
 	return true;
 }
 
-static void listen_here(struct worker *w)
-{
-	struct carriers *all = w->carriers;
-	struct msg_listen req = {.port = (uint16_t)w->daemon->cfg.session.datagram_port};
-	struct msg_listener at;
-	struct msg_handle pd;
-	struct reply rep = {.nfds = 0};
+/* ---- all of an owner ---- */
 
-	if (req.port == 0)
-		return;
-	if (pd_alloc(&all->own, &pd, &rep) == 0) {
-		all->pd = idtab_get(&all->own.handles.pds, pd.handle);
-		if (listener_create(&all->own, &req, 0, &at, &rep) == 0)
-			all->listener = idtab_get(&all->own.handles.listeners, at.handle);
-	}
-	if (all->listener)
-		all->listener->accept = accept_carrier;
-	else
-		log_limited(&w->client_log, w->now_ms, LOG_LEVEL_WARN,
-			    "datagrams of other daemons cannot arrive: %s", rep.reason);
+static struct carrier *any_in(const struct list *bucket)
+{
+	return list_empty(bucket) ? NULL : list_entry(bucket->next, struct carrier, link);
 }
 
-static void stop_listening(struct carriers *all)
+/* Those that are not connected yet do this when they are. */
+static void finish(struct carrier *c)
 {
-	all->listener = listener_free(all->listener);
-	while (!list_empty(&all->accepted))
-		carrier_free(list_entry(all->accepted.next, struct carrier, link));
-	all->pd = pd_free(all->pd);
+	if (c->qp.state == QP_RTS)
+		qp_disconnect(&c->qp);
 }
 
-static struct carriers *carriers_new(struct worker *w)
+static void end_now(struct carrier *c)
 {
-	struct carriers *all = calloc(1, sizeof(*all));
-	struct client *c = all ? &all->own : NULL;
-
-	if (!all)
-		return NULL;
-	list_init(&all->accepted);
-	c->daemon = w->daemon;
-	c->worker = w;
-	c->uid = NOBODY;
-	c->gid = (gid_t)NOBODY;
-	c->io.fd = c->io.event_fd = c->bells.doorbell = -1;
-	c->leaving = true;
-	c->io.events_max = 1; /* none waits: it may be asked */
-	snprintf(c->comm, sizeof(c->comm), "ddpsctpd");
-	list_init(&c->handles.scopes);
-	drr_init(&c->turn, NULL);
-	client_allow(c);
-	return all;
+	qp_terminate(&c->qp, "this daemon is stopping");
 }
 
-void carrier_use(struct worker *w)
+/* None is freed meanwhile. */
+static void each(struct carrier_owner *o, void (*call)(struct carrier *c))
 {
-	if (!w->carriers)
-		w->carriers = carriers_new(w);
-	if (w->carriers && w->carriers->users++ == 0)
-		listen_here(w);
+	for (unsigned i = 0; i < CARRIER_OWNER_BUCKETS; i++)
+		list_foreach (it, &o->carriers[i])
+			call(list_entry(it, struct carrier, link));
 }
 
-void carrier_unuse(struct worker *w)
+void carrier_finish_all(struct carrier_owner *o)
 {
-	struct carriers *all = w->carriers;
-
-	if (!all || --all->users > 0)
-		return;
-	stop_listening(all);
-	idtab_deinit(&all->own.handles.pds);
-	idtab_deinit(&all->own.handles.listeners);
-	idtab_deinit(&all->own.handles.requests);
-	free(all);
-	w->carriers = NULL;
+	each(o, finish);
 }
 
-static void end_all(struct list *carriers)
+void carrier_end_all(struct carrier_owner *o)
 {
-	list_foreach_safe (it, carriers)
-		qp_terminate(&list_entry(it, struct carrier, link)->qp, "this daemon is stopping");
+	each(o, end_now);
 }
 
-static void end_those_of(struct client *c)
+void carrier_free_all(struct carrier_owner *o)
 {
-	uint32_t pos = 0;
-	struct qp *qp;
+	struct carrier *c;
 
-	while ((qp = idtab_next(&c->handles.qps, &pos)))
-		if (qp->datagram)
-			end_all(&qp->datagram->carriers);
-}
-
-void carrier_stop_all(struct worker *w)
-{
-	uint32_t pos = 0;
-	struct client *c;
-
-	if (w->carriers)
-		end_all(&w->carriers->accepted);
-	while ((c = idtab_next(&w->daemon->clients, &pos)))
-		end_those_of(c);
+	o->users++; /* the owner stays */
+	for (unsigned i = 0; i < CARRIER_OWNER_BUCKETS; i++)
+		while ((c = any_in(&o->carriers[i])))
+			carrier_free(c);
+	o->users--;
 }

@@ -1,32 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sessions that carry datagrams to queue pairs of another daemon. A carrier is a queue pair without
- * rings, which no program sees: its endpoint takes datagrams from slots here. A queue pair of
- * datagrams opens one when it sends to another daemon, as a connect of its user, and it ends after
- * a while without datagrams. The other daemon accepts it at the port session.datagram_port.
- *
- * A datagram that finds no free slot is dropped.
+ * A session that carries datagrams to queue pairs of another daemon, in one direction. It is a
+ * queue pair without rings, which no program sees: its endpoint takes datagrams from an outbox. A
+ * user has one for each pair of addresses to which his programs send (carriers.h). It ends after a
+ * while without datagrams.
  */
 #ifndef DAEMON_OBJECTS_CARRIER_H
 #define DAEMON_OBJECTS_CARRIER_H
 
 #include <stdbool.h>
 
+struct assoc_event;
+struct association;
+struct carrier_owner;
 struct flight;
-struct qp;
-struct worker;
+struct list;
 
-/* A queue pair of datagrams begins or ends: the daemon listens for carriers while there is one. */
-void carrier_use(struct worker *w);
-void carrier_unuse(struct worker *w);
+/* Sends the datagram by the carrier of this user; it is opened as a connect of the user if there is
+ * none. False: it is dropped. */
+bool carrier_send(struct carrier_owner *o, const struct flight *f);
 
-/* Ends all: the daemon stops. */
-void carrier_stop_all(struct worker *w);
+/* Accepts the session of another daemon. False: it is refused, for the reason. */
+bool carrier_accept(struct carrier_owner *peers, struct association *assoc,
+		    const struct assoc_event *ev, const char **reason);
 
-/* Sends the datagram of a queue pair to another daemon. False: it is dropped. */
-bool carrier_send(struct qp *sender, const struct flight *f);
+/* The user has no queue pair of datagrams any more: his carriers end when they have sent those that
+ * wait there. */
+void carrier_finish_all(struct carrier_owner *o);
 
-/* Ends the carriers of a queue pair, which ends. */
-void carrier_free_all(struct qp *sender);
+/* Ends all of the owner at once: the daemon stops. */
+void carrier_end_all(struct carrier_owner *o);
+
+/* Frees all of the owner. */
+void carrier_free_all(struct carrier_owner *o);
 
 #endif

@@ -14,6 +14,7 @@
 #include "daemon/objects/memory/mw.h"
 #include "daemon/objects/queues/srq.h"
 #include "daemon/objects/sessions/carrier.h"
+#include "daemon/objects/sessions/carriers.h"
 #include "daemon/objects/sessions/qp_check.h"
 #include "daemon/objects/sessions/qp_options.h"
 #include "ipc/wqe.h"
@@ -63,7 +64,9 @@ static void spread_handle(struct qp *qp)
 
 static bool carry_datagram(void *user, const struct flight *f)
 {
-	return carrier_send(user, f);
+	const struct qp *qp = user;
+
+	return carrier_send(qp->datagram->carriers, f);
 }
 
 static int make_datagram(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
@@ -82,8 +85,7 @@ static int make_datagram(struct qp *qp, const struct msg_create_qp *req, struct 
 	qp->datagram = datagram_new(&cfg);
 	if (!qp->datagram)
 		return reply_refuse(rep, ENOMEM, "queue pair: out of memory");
-	carrier_use(qp->client->worker);
-	return 0;
+	return carriers_begin(qp->datagram, rep);
 }
 
 static int build_qp(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
@@ -267,7 +269,6 @@ struct qp *qp_free(struct qp *qp)
 {
 	if (!qp)
 		return NULL;
-	carrier_free_all(qp);
 	qp_abandon(qp);
 	qp_events_release(qp);
 	mw_release(qp->client, &qp->scope);
@@ -279,7 +280,7 @@ struct qp *qp_free(struct qp *qp)
 	if (qp->ep && qp->charge.user) /* the counters of its user go on without it */
 		acct_add_traffic(&qp->charge, qp_traffic(qp));
 	if (qp->datagram)
-		carrier_unuse(qp->client->worker);
+		carriers_end(qp->datagram);
 	datagram_free(qp->datagram);
 	qp_endpoint_free(qp);
 	acct_release(&qp->charge);

@@ -43,11 +43,12 @@ struct qp_attr {
 	uint32_t max_send_sge, max_recv_sge, max_inline;
 };
 
-/* A queue pair without rings, which carries datagrams of another one: sessions/carrier. It has
+/* A queue pair without rings, which carries datagrams of others: sessions/carrier. It has
  * these in the place of events to a program. */
 struct qp_carrier {
 	void (*ready)(struct qp *qp); /* there may be something to send */
 	void (*over)(struct qp *qp);  /* its session has ended, or was not established */
+	uint32_t (*waiting)(const struct qp *qp); /* how many Sends it can give yet */
 };
 
 /* Members that each request touches are at the beginning: a daemon has many queue pairs, and the

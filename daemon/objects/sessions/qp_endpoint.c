@@ -35,8 +35,8 @@ static struct rdmap_cfg endpoint_cfg(const struct qp *qp, const struct msg_creat
 		.stags = stags_table(qp->client->daemon->stags),
 		.pool = &qp->client->worker->pool.blocks,
 		.accessor = {.pd = qp->scope.pd->number, .scope = qp->scope.number},
-		.owner = qp->client->id ? &qp->client->turn
-					: NULL, /* the daemon itself has no turn */
+		.owner = qp->client->turn.parent ? &qp->client->turn
+						 : NULL, /* peers have no turn here */
 		.ord = qp->attr.max_ord,
 		.ird = qp->attr.max_ird,
 		.sq_depth = (uint16_t)(req->type == MSG_QP_DATAGRAM ? 1 : req->sq_entries),

@@ -147,8 +147,11 @@ void qp_cancel(struct qp *qp, int err, const char *reason)
 /* Requests in the send ring, without the oldest entries that only wait to be flushed. */
 static uint32_t posted_sends(const struct qp *qp)
 {
-	uint32_t n = queue_waiting(&qp->wq.sq);
+	uint32_t n;
 
+	if (qp->carrier)
+		return qp->carrier->waiting(qp);
+	n = queue_waiting(&qp->wq.sq);
 	return n > qp->wq.flush_pending ? n - qp->wq.flush_pending : 0;
 }
 
