@@ -40,6 +40,8 @@ same 'objects, and those that are completed' "$tmp/want" "$tmp/got"
 "$ddpctl" asoc 2>"$tmp/said"
 [ $? -eq 2 ] || fail 'a misspelled object: not status 2'
 grep -q "unknown object 'asoc'; did you mean assoc?" "$tmp/said" || fail "no near miss: $(cat "$tmp/said")"
+"$ddpctl" doctr 2>"$tmp/said" && fail 'a command that does not exist'
+grep -q "unknown object 'doctr'; did you mean doctor?" "$tmp/said" || fail "no command near: $(cat "$tmp/said")"
 "$ddpctl" qp stat error 2>"$tmp/said"
 [ $? -eq 2 ] || fail 'a misspelled key: not status 2'
 grep -q "qp has no key 'stat'; did you mean state?" "$tmp/said" || fail "no near miss: $(cat "$tmp/said")"
