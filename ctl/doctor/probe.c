@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <time.h> /* for errqueue.h */
+
 #include <linux/errqueue.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
