@@ -376,7 +376,7 @@ static bool data_packet(struct build *w)
 static bool enough_room(const struct sctp_batch *b, uint32_t cover)
 {
 	return b->packets < SCTP_BATCH_PACKETS && b->nspans + 16 < SCTP_BATCH_SPANS &&
-	       b->used + SCTP_HEAD + SCTP_CHUNK_HEAD <= SCTP_BATCH_SPACE &&
+	       b->used + SCTP_HEAD + SACK_HEAD + SCTP_CHUNK_HEAD <= SCTP_BATCH_SPACE &&
 	       b->len + b->segment + (b->packets + 1) * cover <= SCTP_MAX_PACKET;
 }
 
@@ -490,8 +490,8 @@ static bool takes_others(const struct sctp_batch *b, uint32_t cover)
 	       b->len == b->packets * b->segment && enough_room(b, cover);
 }
 
-/* It sends to the address of the batch, and has one packet at most of that length. A SACK with gaps
- * may be longer, and so may lost chunks. */
+/* It sends to the address of the batch, and has one packet at most of that length, which its path
+ * takes. A SACK with gaps may be longer, and so may lost chunks. */
 static bool has_short_packet(struct sctp_assoc *a, const struct sctp_batch *b)
 {
 	struct sctp_path *p = data_path(a);
@@ -501,7 +501,8 @@ static bool has_short_packet(struct sctp_assoc *a, const struct sctp_batch *b)
 	if (!data && a->acks.now)
 		p = &a->paths.at[a->acks.path];
 	return (data || a->acks.now) && sctp_flow_equal(&p->flow, &b->to) && len <= b->segment &&
-	       !gaps && !(data && sctp_flight_repeats(&a->flight, &a->tx));
+	       b->segment <= p->pmtu.size && !gaps &&
+	       !(data && sctp_flight_repeats(&a->flight, &a->tx));
 }
 
 bool sctp_assoc_joins(struct sctp_assoc *a, const struct sctp_batch *b)

@@ -10,9 +10,9 @@
 
 /* Two associations may differ only in their own addresses: one of them outlived a peer that began
  * again and reached another address. */
-static struct sctp_path *path_of(const struct judge *j, const struct sctp_batch *b)
+static struct sctp_path *path_of(const struct judge *j, const struct sctp_batch *b,
+				 const uint8_t *head)
 {
-	const uint8_t *head = b->span[0].p;
 	struct sctp_path *p;
 
 	list_foreach (it, &j->s->assocs) {
@@ -24,6 +24,18 @@ static struct sctp_path *path_of(const struct judge *j, const struct sctp_batch 
 			return p;
 	}
 	return NULL;
+}
+
+/* Each packet fits its own path, whosever the batch is. */
+static void check_size(const struct judge *j, const struct sctp_batch *b, const uint8_t *pkt,
+		       uint32_t len)
+{
+	const struct sctp_path *p = path_of(j, b, pkt);
+
+	if (p && !b->probe && !b->fragment)
+		check(j, len <= p->pmtu.size);
+	if (p && b->fragment)
+		check(j, len > p->pmtu.size);
 }
 
 static void check_packets(const struct judge *j, const struct sctp_batch *b)
@@ -42,6 +54,7 @@ static void check_packets(const struct judge *j, const struct sctp_batch *b)
 		check(j, len % 4 == 0 && len >= SCTP_HEAD + SCTP_CHUNK_HEAD);
 		check(j, (b->to.covered && be_get32(pkt + SCTP_CHECKSUM) == 0) ||
 				 crc32c_check(pkt, len));
+		check_size(j, b, pkt, len);
 		packets++;
 		len = 0;
 	}
@@ -50,19 +63,12 @@ static void check_packets(const struct judge *j, const struct sctp_batch *b)
 
 void judge_batch(const struct judge *j, const struct sctp_batch *b)
 {
-	const struct sctp_path *p;
-
 	check(j, b->packets >= 1 && b->packets <= SCTP_BATCH_PACKETS);
 	check(j, b->nspans >= 1 && b->nspans <= SCTP_BATCH_SPANS && b->used <= SCTP_BATCH_SPACE);
 	check(j, b->segment <= SCTP_MAX_PACKET && b->len <= SCTP_MAX_PACKET);
 	check(j, b->len > (b->packets - 1) * b->segment && b->len <= b->packets * b->segment);
 	check(j, (!b->probe && !b->fragment) || b->packets == 1);
 	check_packets(j, b);
-	p = path_of(j, b);
-	if (p && !b->probe && !b->fragment)
-		check(j, b->segment <= p->pmtu.size);
-	if (p && b->fragment)
-		check(j, b->segment > p->pmtu.size);
 }
 
 /* ---- windows ---- */

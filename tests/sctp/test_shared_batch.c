@@ -115,6 +115,34 @@ Test(shared_batch, association_with_more_than_a_packet_is_not_cut_to_the_size_of
 	cr_assert_eq(packets, 2, "five chunks are one packet");
 }
 
+/* Packets of assoc[1] that are longer vanish, unless IP fragments them. */
+static bool is_narrow(struct net *net, unsigned from, const struct sctp_batch *b, uint8_t *p,
+		      uint32_t len)
+{
+	struct sctp_info info;
+
+	(void)net;
+	sctp_assoc_info(assoc[1], &info);
+	return from == 1 || p[0] << 8 != (info.local_port & 0xff00) ||
+	       p[1] != (info.local_port & 0xff) || len <= 600 || b->fragment;
+}
+
+Test(shared_batch, packet_is_not_longer_than_the_path_of_its_association_takes)
+{
+	unsigned packets;
+
+	n.filter = is_narrow;
+	for (unsigned i = 0; i < 20; i++)
+		post(1, 1000);
+	net_run(&n, n.now + 120000000);
+	post(0, 1000);
+	post(1, 400);
+	post(1, 400);
+	cr_assert_eq(count_batches(0, &packets), 2);
+	cr_assert_eq(packets, 3, "two chunks of 400 bytes are two packets for that path");
+	cr_assert_eq(seen.packets[0], 1, "which are shorter than those of the other one");
+}
+
 static bool lose(struct net *net, unsigned from, const struct sctp_batch *b, uint8_t *p,
 		 uint32_t len)
 {
