@@ -192,7 +192,8 @@ static enum ctl_exit find_paths(const char *folder, struct paths *ret)
 {
 	char path[PATH_MAX];
 
-	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+	/* The service has to reach its key, whatever the umask is. */
+	if (mkdir(folder, 0755) == 0 ? chmod(folder, 0755) < 0 : errno != EEXIST)
 		return fail_file(folder, errno);
 	if (!realpath(folder, path))
 		return fail_file(folder, errno);
