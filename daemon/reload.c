@@ -182,11 +182,13 @@ static unsigned take_over(struct daemon *d, const struct config *cfg)
 	const struct config old = d->said;
 	unsigned waiting = 0;
 	const struct config_key *k;
+	bool read;
 
 	for (size_t i = 0; (k = config_key_at(i)); i++)
 		take_value(d, k, cfg);
+	read = section_differs("security", &old, &d->said);
 	apply_sections(d, &old);
-	if (!section_differs("security", &old, cfg))
+	if (!read)
 		(void)read_identity(d);
 	for (size_t i = 0; (k = config_key_at(i)); i++) {
 		if (config_value_same(k, &old, cfg))

@@ -308,14 +308,26 @@ static void free_soon(struct association *assoc)
 	timer_set(&assoc->worker->timers, &assoc->timer, assoc->worker->now_ms);
 }
 
+/* Its sessions hear why, and so does the peer. */
+static void end_unborn(struct association *assoc, int err, const char *reason)
+{
+	fail_waiting(assoc, err, reason);
+	llp_abort(assoc->conn, reason);
+	free_soon(assoc);
+}
+
 static void conn_up(void *user)
 {
 	struct association *assoc = user;
+	char reason[PEER_ACCESS_REASON];
 
+	/* The rules may be others than when it began, and the peer may have listed addresses. */
+	if (peer_access_refuses(assoc->worker, assoc->conn, PEER_CONNECT, reason)) {
+		end_unborn(assoc, EACCES, reason);
+		return;
+	}
 	if (make_assoc(assoc)) {
-		fail_waiting(assoc, ENOMEM, "out of memory for the association");
-		llp_abort(assoc->conn, "out of memory");
-		free_soon(assoc);
+		end_unborn(assoc, ENOMEM, "out of memory for the association");
 		return;
 	}
 	note_association(assoc, CTL_EVENT_ASSOC_UP, 0, "opened by this side");
