@@ -58,6 +58,15 @@ static const struct peer_rule *find_cover(const struct worker *w,
 	return i < 0 ? NULL : &l->rule[i];
 }
 
+/* Of a link that is made again: its handshake will judge who the peer is. */
+static const struct peer_identity *expected_identity(const struct worker *w,
+						     const struct sockaddr_storage *peer)
+{
+	const struct peer_rule *cover = find_cover(w, peer);
+
+	return cover ? &cover->identity : NULL;
+}
+
 static bool wants_cover(void *arg, const struct sockaddr_storage *peer)
 {
 	return find_cover(arg, peer) != NULL;
@@ -95,19 +104,23 @@ void peer_access_prove(const struct association *assoc, struct peer_access_proof
 
 /* Judges the peer of a handshake, before there is an association. */
 static bool accepts_peer(void *arg, const struct sockaddr_storage *peer,
-			 const struct llp_identity *id, char *ret_reason, size_t len)
+			 const struct llp_identity *id, bool we_began, char *ret_reason, size_t len)
 {
 	struct worker *w = arg;
+	const struct peer_rules *l = &w->daemon->cfg.peers.rules;
 	const struct peer_identity proven = proven_identity(id);
 	struct peer_question q = {.identity = proven.kind ? &proven : NULL, .covered = true};
 	struct ctl_event ev = {.remote = *peer, .err = EACCES};
 	char reason[PEER_ACCESS_REASON];
 	uint8_t ip[16];
-	int rule;
+	int rule = -1;
 
 	peers_ip(peer, ip);
 	q.ip = ip;
-	rule = peer_rules_refuse_security(&w->daemon->cfg.peers.rules, &q, reason, sizeof(reason));
+	if (!we_began)
+		rule = peer_rules_refuse_peer(l, ip, reason, sizeof(reason));
+	if (rule < 0)
+		rule = peer_rules_refuse_security(l, &q, reason, sizeof(reason));
 	if (rule < 0 || !ret_reason)
 		return rule < 0;
 	add_rule(w->daemon, (unsigned)rule, reason);
@@ -185,6 +198,8 @@ bool peer_access_refuses(const struct worker *w, struct llp_conn *c, enum peer_d
 	if (info.covered && llp_identity_of(c, &id)) {
 		proven = proven_identity(&id);
 		q.identity = proven.kind ? &proven : NULL;
+	} else if (info.covered) {
+		q.identity = expected_identity(w, &info.remote);
 	}
 	if (refuses(w, &info.remote, &q, ret_reason))
 		return true;

@@ -90,6 +90,18 @@ static int refuse_port(const struct peer_rules *l, const struct peer_question *q
 	return i;
 }
 
+int peer_rules_refuse_peer(const struct peer_rules *l, const uint8_t ip[16], char *ret_why,
+			   size_t len)
+{
+	int i = find_rule(l, ip, says_accept);
+	char text[INET6_ADDRSTRLEN];
+
+	if (i < 0 || l->rule[i].accept.n > 0)
+		return -1;
+	snprintf(ret_why, len, "%s may not connect", ip_text(ip, text));
+	return i;
+}
+
 static bool same_identity(const struct peer_identity *a, const struct peer_identity *b)
 {
 	if (!b || a->kind != b->kind)

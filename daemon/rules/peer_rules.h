@@ -41,6 +41,10 @@ struct peer_question {
 int peer_rules_refuse(const struct peer_rules *l, const struct peer_question *q, char *ret_why,
 		      size_t len);
 
+/* The same of a peer that begins, before a port is known: it may connect to none. */
+int peer_rules_refuse_peer(const struct peer_rules *l, const uint8_t ip[16], char *ret_why,
+			   size_t len);
+
 /* The same of security and identity alone, before a port is known. */
 int peer_rules_refuse_security(const struct peer_rules *l, const struct peer_question *q,
 			       char *ret_why, size_t len);

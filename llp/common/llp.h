@@ -143,10 +143,10 @@ struct llp_cover {
 	const char *cert, *key; /* files in PEM, read when the transport is opened */
 	/* Whether an association that we begin with this peer is to be covered. */
 	bool (*wanted)(void *arg, const struct sockaddr_storage *peer);
-	/* Whether we speak to a peer who is that. False: with a sentence; ret_reason NULL: only
-	 * asks, of a peer whose handshake was accepted. */
+	/* Whether we speak to a peer who is that. we_began: the handshake. False: with a sentence;
+	 * ret_reason NULL: only asks, of a peer whose handshake was accepted. */
 	bool (*accept)(void *arg, const struct sockaddr_storage *peer,
-		       const struct llp_identity *id, char *ret_reason, size_t len);
+		       const struct llp_identity *id, bool we_began, char *ret_reason, size_t len);
 	void *arg;
 };
 

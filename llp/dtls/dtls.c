@@ -92,6 +92,21 @@ int dtls_connect(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us)
 	return r;
 }
 
+int dtls_renew(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us)
+{
+	struct dtls_pair *p = dtls_table_find(&d->table, flow);
+	int r;
+
+	if (!p || !p->now)
+		return dtls_connect(d, flow, now_us);
+	d->now_us = now_us;
+	if (p->next && p->renews)
+		return 0;
+	r = dtls_pair_begin(d, p, NULL, NULL);
+	p->renews = r == 0;
+	return r;
+}
+
 void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow)
 {
 	struct dtls_pair *p = dtls_table_find(&d->table, flow);
@@ -127,11 +142,11 @@ uint64_t dtls_heard_us(const struct dtls *d, const struct dtls_flow *flow)
 	return p ? p->heard_us : 0;
 }
 
-uint64_t dtls_up_us(const struct dtls *d, const struct dtls_flow *flow)
+uint64_t dtls_begun_us(const struct dtls *d, const struct dtls_flow *flow)
 {
 	const struct dtls_pair *p = dtls_table_find(&d->table, flow);
 
-	return p && p->now ? p->now->up_us : 0;
+	return p && p->now ? p->now->begun_us : 0;
 }
 
 size_t dtls_seal(struct dtls *d, const struct dtls_flow *flow, const struct span *part, unsigned n,
@@ -192,6 +207,11 @@ bool dtls_output(struct dtls *d, struct dtls_flow *ret_flow, uint8_t *to, size_t
 			return true;
 	}
 	return false;
+}
+
+bool dtls_wants_output(const struct dtls *d)
+{
+	return d->nreplies >= DTLS_REPLIES / 2;
 }
 
 /* ---- time ---- */

@@ -61,6 +61,10 @@ void dtls_set_identity(struct dtls *d, struct dtls_identity *id);
 /* Begins a link, if there is none. -EAGAIN: there are max_links or max_handshakes. -ENOMEM. */
 int dtls_connect(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us);
 
+/* The same where a link is up: another connection begins beside the one that seals, which goes on
+ * if that fails. An event tells that the link is up, or down although the old connection works. */
+int dtls_renew(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us);
+
 /* Ends a link, with an alert to the peer. No event follows. */
 void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow);
 
@@ -70,8 +74,8 @@ bool dtls_peer_of(const struct dtls *d, const struct dtls_flow *flow, struct dtl
 /* When the last authentic record of a link arrived, or its handshake ended; 0: there is none. */
 uint64_t dtls_heard_us(const struct dtls *d, const struct dtls_flow *flow);
 
-/* When the last handshake of a link ended; 0: it is not up. */
-uint64_t dtls_up_us(const struct dtls *d, const struct dtls_flow *flow);
+/* When the handshake began whose keys a link seals with; 0: it is not up. */
+uint64_t dtls_begun_us(const struct dtls *d, const struct dtls_flow *flow);
 
 /* True if packets can be sealed. */
 bool dtls_is_up(const struct dtls *d, const struct dtls_flow *flow);
@@ -90,6 +94,9 @@ size_t dtls_seal(struct dtls *d, const struct dtls_flow *flow, const struct span
 bool dtls_output(struct dtls *d, struct dtls_flow *ret_flow, uint8_t *to, size_t size,
 		 size_t *ret_len);
 
+/* True if answers fill half of their room: dtls_output() is wanted before more is read. */
+bool dtls_wants_output(const struct dtls *d);
+
 /* Readable if the thread has done something: dtls_run() is to be called. -1: there is none. */
 int dtls_fd(const struct dtls *d);
 
@@ -103,7 +110,7 @@ void dtls_run(struct dtls *d, uint64_t now_us);
 
 struct dtls_event {
 	struct dtls_flow flow;
-	bool up; /* or has new keys because the peer had lost the others; else it is down */
+	bool up; /* or has new keys: dtls_renew(), or a peer that had lost them; else it is down */
 	struct dtls_peer peer;    /* of a link that is up */
 	char reason[DTLS_REASON]; /* of one that is down */
 };

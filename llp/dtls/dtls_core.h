@@ -67,6 +67,9 @@ struct dtls_pair *dtls_pair_add(struct dtls *d, const struct dtls_flow *flow);
 int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello *hello,
 		    const struct span *datagram);
 
+/* The peer has refused the keys that took over: the ones before work, and the event says that. */
+void dtls_pair_return(struct dtls *d, struct dtls_pair *p, const char *reason);
+
 /* After anything that may have changed the state of p->next. */
 void dtls_pair_settle(struct dtls *d, struct dtls_pair *p);
 

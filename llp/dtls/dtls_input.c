@@ -26,18 +26,19 @@ static bool hello_is_needed(const struct dtls_pair *p, const struct dtls_hello *
 
 	if (p->now && p->now->server && memcmp(p->now->random, h->random, DTLS_RANDOM) == 0)
 		return false; /* it is late */
-	if (!l || !l->has_random || l->state != DTLS_LINK_HANDSHAKE)
+	if (!l || !l->has_random)
 		return true;
 	if (l->server)
 		return memcmp(l->random, h->random, DTLS_RANDOM) != 0;
-	return memcmp(l->random, h->random, DTLS_RANDOM) < 0;
+	return l->state != DTLS_LINK_HANDSHAKE || memcmp(l->random, h->random, DTLS_RANDOM) < 0;
 }
 
+/* Links that peers begin leave a quarter to programs here. */
 static struct dtls_pair *find_or_add(struct dtls *d, const struct dtls_flow *flow)
 {
 	struct dtls_pair *p = dtls_table_find(&d->table, flow);
 
-	if (p || d->table.n >= d->cfg.max_links)
+	if (p || d->table.n >= d->cfg.max_links - d->cfg.max_links / 4)
 		return p;
 	return dtls_pair_add(d, flow);
 }
@@ -61,11 +62,30 @@ static void got_hello(struct dtls *d, const struct dtls_flow *flow, const struct
 
 /* ---- records ---- */
 
+/* An alert in clear text, which anybody can have made: one that OpenSSL believes ends the
+ * handshake. 0: there is none. */
+static unsigned clear_alert(const struct span *datagram)
+{
+	struct dtls_head h;
+
+	for (size_t at = 0; dtls_head_get(datagram->p + at, datagram->len - at, &h);
+	     at += DTLS_HEAD + h.len)
+		if (h.epoch == 0 && h.type == DTLS_ALERT)
+			return h.len == 2 ? datagram->p[at + DTLS_HEAD + 1] : UINT8_MAX;
+	return 0;
+}
+
 /* True: it is a datagram of a handshake that goes on, and OpenSSL reads all of it. */
 static bool got_handshake(struct dtls *d, struct dtls_pair *p, const struct span *datagram)
 {
+	unsigned alert = clear_alert(datagram);
+
 	if (!p || !p->next || p->next->state != DTLS_LINK_HANDSHAKE)
 		return false;
+	if (alert) {
+		p->next->alert = alert;
+		return true;
+	}
 	dtls_link_input(p->next, datagram->p, datagram->len, d->now_us);
 	dtls_pair_settle(d, p);
 	return true;
@@ -128,7 +148,10 @@ static void got_alert(struct dtls *d, struct dtls_pair *p, struct dtls_link *l,
 	else
 		snprintf(reason, sizeof(reason), "the peer refused the connection: alert %u%s",
 			 alert->p[1], alert->p[1] == DTLS_ACCESS_DENIED ? ", access denied" : "");
-	dtls_pair_lose(d, p, l, reason);
+	if (l == p->now && p->old && alert->p[1] != DTLS_CLOSE_NOTIFY)
+		dtls_pair_return(d, p, reason);
+	else
+		dtls_pair_lose(d, p, l, reason);
 }
 
 /* The record was authentic. True: it is a packet. */

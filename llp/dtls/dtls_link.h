@@ -53,6 +53,7 @@ struct dtls_link {
 	uint8_t random[DTLS_RANDOM]; /* of the client */
 	struct dtls_peer peer;
 	char reason[DTLS_REASON];
+	unsigned alert; /* in clear text, of a handshake, not believed; 0: none */
 	struct dtls_tx tx;
 	struct dtls_rx rx;
 	uint64_t seq;      /* of the next record of epoch 0 */

@@ -36,11 +36,25 @@ struct dtls_pair *dtls_pair_add(struct dtls *d, const struct dtls_flow *flow)
 	return p;
 }
 
+/* Peers may begin three quarters of all handshakes, and an eighth from one address: what programs
+ * here want, and takeovers, have the rest. */
+static bool may_begin(struct dtls *d, const struct dtls_pair *p, bool theirs)
+{
+	unsigned most = d->cfg.max_handshakes;
+
+	if (theirs && *dtls_table_theirs(&d->table, &p->flow) - p->theirs >= (most + 7) / 8)
+		return false;
+	return d->table.handshakes - p->counted < (theirs ? most - most / 4 : most);
+}
+
 int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello *hello,
 		    const struct span *datagram)
 {
-	if (d->table.handshakes >= d->cfg.max_handshakes)
+	if (!may_begin(d, p, hello != NULL))
 		return -EAGAIN;
+	/* Its client may seal with these keys already: its Finished was right. */
+	if (is_up(p->next))
+		dtls_pair_promote(d, p);
 	dtls_pair_drop(&p->next);
 	p->hinted = false;
 	p->next = dtls_link_new(d->identity, d->worker, p, hello, datagram ? datagram->p : NULL,
@@ -64,13 +78,14 @@ static void add_event(struct dtls *d, struct dtls_pair *p)
 
 static void go_up(struct dtls *d, struct dtls_pair *p)
 {
-	p->hinted = false;
+	p->hinted = p->renews = false;
 	p->up = true;
 	add_event(d, p);
 }
 
 static void go_down(struct dtls *d, struct dtls_pair *p, const char *reason)
 {
+	p->renews = false;
 	p->down = true;
 	snprintf(p->reason, sizeof(p->reason), "%s", reason);
 	add_event(d, p);
@@ -84,6 +99,8 @@ void dtls_pair_promote(struct dtls *d, struct dtls_pair *p)
 	p->next = NULL;
 	p->old_until_us = d->now_us + d->cfg.linger_us;
 	d->stats.takeovers++;
+	if (p->hinted || p->renews)
+		go_up(d, p);
 	dtls_pair_note(d, p);
 }
 
@@ -102,8 +119,6 @@ static void judge_peer(struct dtls *d, struct dtls_pair *p)
 	p->heard_us = d->now_us;
 	if (p->now && !l->server) {
 		dtls_pair_promote(d, p);
-		if (p->hinted)
-			go_up(d, p);
 	} else if (!p->now) {
 		p->now = l;
 		p->next = NULL;
@@ -117,7 +132,7 @@ static void drop_next(struct dtls *d, struct dtls_pair *p)
 	d->stats.failed++;
 	p->retry_us = d->now_us + RETRY_US;
 	dtls_reply_last(d, &p->flow, p->next, true, DTLS_ACCESS_DENIED);
-	if (!p->now)
+	if (!p->now || p->renews)
 		go_down(d, p, p->next->reason);
 	dtls_pair_drop(&p->next);
 }
@@ -131,6 +146,27 @@ void dtls_pair_settle(struct dtls *d, struct dtls_pair *p)
 	dtls_pair_note(d, p);
 }
 
+static void lose_current(struct dtls *d, struct dtls_pair *p, const char *reason)
+{
+	dtls_pair_drop(&p->now);
+	if (is_up(p->next)) {
+		p->now = p->next;
+		p->next = NULL;
+	} else if (!p->next) {
+		go_down(d, p, reason);
+	}
+}
+
+void dtls_pair_return(struct dtls *d, struct dtls_pair *p, const char *reason)
+{
+	dtls_pair_drop(&p->now);
+	p->now = p->old;
+	p->old = NULL;
+	p->retry_us = d->now_us + RETRY_US;
+	go_down(d, p, reason);
+	dtls_pair_note(d, p);
+}
+
 void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason)
 {
 	if (l == p->old) {
@@ -138,13 +174,7 @@ void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, co
 	} else if (l == p->next) {
 		dtls_pair_drop(&p->next);
 	} else {
-		dtls_pair_drop(&p->now);
-		if (is_up(p->next)) {
-			p->now = p->next;
-			p->next = NULL;
-		} else if (!p->next) {
-			go_down(d, p, reason);
-		}
+		lose_current(d, p, reason);
 	}
 	dtls_pair_note(d, p);
 }
@@ -208,11 +238,9 @@ static bool has_output(const struct dtls_pair *p)
 void dtls_pair_note(struct dtls *d, struct dtls_pair *p)
 {
 	struct dtls_table *t = &d->table;
-	bool counted = is_in_handshake(p->next);
+	bool counted = is_in_handshake(p->next), theirs = counted && p->next->server;
 
-	t->handshakes += counted;
-	t->handshakes -= p->counted;
-	p->counted = counted;
+	dtls_table_count(t, p, counted, theirs);
 	note_list(&t->writing, &p->writing, has_output(p));
 	note_list(&t->waiting, &p->waiting, counted && p->next->waits);
 	timer_set(&t->timers, &p->timer, pair_expiry(d, p));
@@ -222,8 +250,9 @@ static void give_up_handshake(struct dtls *d, struct dtls_pair *p)
 {
 	struct dtls_link *l = p->next;
 
-	snprintf(l->reason, sizeof(l->reason), "the handshake was not completed in %llu ms",
-		 (unsigned long long)d->cfg.handshake_us / 1000);
+	snprintf(l->reason, sizeof(l->reason), "the handshake was not completed in %llu ms%s%.0u",
+		 (unsigned long long)d->cfg.handshake_us / 1000,
+		 l->alert ? "; the peer sent alert " : "", l->alert);
 	l->state = DTLS_LINK_DOWN;
 	dtls_pair_settle(d, p);
 }

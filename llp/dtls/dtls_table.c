@@ -64,6 +64,26 @@ struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *f
 	return p;
 }
 
+unsigned *dtls_table_theirs(struct dtls_table *t, const struct dtls_flow *flow)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	size_t len = memcmp(flow->ip, mapped, sizeof(mapped)) == 0 ? sizeof(flow->ip) : 8;
+
+	return &t->theirs[siphash64(t->key, flow->ip, len) % DTLS_ADDRESSES];
+}
+
+void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, bool theirs)
+{
+	unsigned *n = dtls_table_theirs(t, &p->flow);
+
+	t->handshakes += counted;
+	t->handshakes -= p->counted;
+	*n += theirs;
+	*n -= p->theirs;
+	p->counted = counted;
+	p->theirs = theirs;
+}
+
 void dtls_pair_drop(struct dtls_link **l)
 {
 	dtls_link_free(*l);
@@ -77,7 +97,7 @@ void dtls_table_remove(struct dtls_table *t, struct dtls_pair *p)
 	list_del(&p->waiting);
 	list_del(&p->events);
 	timer_cancel(&t->timers, &p->timer);
-	t->handshakes -= p->counted;
+	dtls_table_count(t, p, false, false);
 	dtls_pair_drop(&p->now);
 	dtls_pair_drop(&p->next);
 	dtls_pair_drop(&p->old);

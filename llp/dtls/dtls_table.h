@@ -8,7 +8,7 @@
 #include "util/list.h"
 #include "util/timer.h"
 
-enum { DTLS_EARLY = 64 };
+enum { DTLS_EARLY = 64, DTLS_ADDRESSES = 256 };
 
 struct dtls_pair {
 	struct list chain;   /* of the hash */
@@ -17,7 +17,7 @@ struct dtls_pair {
 	struct list events;  /* in dtls_table.events */
 	struct timer timer;  /* in dtls_table.timers: its next deadline, or earlier */
 	struct dtls *room;
-	bool counted; /* in dtls_table.handshakes */
+	bool counted, theirs; /* in dtls_table.handshakes, and in .theirs */
 	struct dtls_flow flow;
 	struct dtls_link *now;  /* seals; NULL: not up yet */
 	struct dtls_link *next; /* handshakes, or is up and takes over with its first record */
@@ -25,6 +25,7 @@ struct dtls_pair {
 	uint64_t old_until_us, retry_us;
 	uint64_t hint_us;  /* the next HelloRequest is believed from then on */
 	bool hinted;       /* p->next was begun because of one */
+	bool renews;       /* p->next was begun by dtls_renew(): its end is an event */
 	uint64_t heard_us; /* last authentic record */
 	bool up, down;     /* events that were not fetched yet */
 	/* A sealed alert that arrived while the thread had the handshake whose keys open it. */
@@ -36,7 +37,8 @@ struct dtls_pair {
 struct dtls_table {
 	uint64_t key[2];
 	unsigned nbuckets, n;
-	unsigned handshakes; /* of p->next that go on */
+	unsigned handshakes;             /* of p->next that go on */
+	unsigned theirs[DTLS_ADDRESSES]; /* of these, begun by peers, by hash of their address */
 	struct list *bucket;
 	struct list writing, waiting, events;
 	struct timers timers;
@@ -48,6 +50,11 @@ void dtls_table_deinit(struct dtls_table *t);
 
 /* NULL: there is none. */
 struct dtls_pair *dtls_table_find(const struct dtls_table *t, const struct dtls_flow *flow);
+/* Handshakes that this peer's address, or network in IPv6, has begun and not ended. */
+unsigned *dtls_table_theirs(struct dtls_table *t, const struct dtls_flow *flow);
+/* Whether p->next is in a handshake now, and whether the peer has begun it. */
+void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, bool theirs);
+
 /* NULL: no memory. fire: when its timer has passed. */
 struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow,
 				 void (*fire)(struct timer *t));

@@ -78,9 +78,8 @@ static bool accept_peer(void *user, const struct dtls_flow *flow, const struct d
 	const struct llp_identity id = identity_of(peer);
 	struct sockaddr_storage a;
 
-	(void)we_began;
 	peer_of(flow, &a);
-	return v->cfg.accept(v->cfg.arg, &a, &id, ret_reason, len);
+	return v->cfg.accept(v->cfg.arg, &a, &id, we_began, ret_reason, len);
 }
 
 static int open_dtls(struct user *t, struct user_cover *v, user_random_fn *random,
@@ -175,7 +174,8 @@ bool llp_user_cover_wanted(const struct user *t, const struct llp_addrs *peer)
 }
 
 /* A link is used again unless its peer may have lost the keys, our certificate is another one since
- * then, or its peer is not accepted any more. */
+ * then, or its peer is not accepted any more. Else it is renewed, and associations that are up keep
+ * it in any case. */
 static bool is_current(struct user *t, const struct dtls_flow *f)
 {
 	struct user_cover *v = t->cover;
@@ -184,11 +184,11 @@ static bool is_current(struct user *t, const struct dtls_flow *f)
 	struct dtls_peer peer;
 
 	if (t->now_us - dtls_heard_us(v->dtls, f) >= FRESH_S * (uint64_t)SECOND ||
-	    dtls_up_us(v->dtls, f) < v->files_us || !dtls_peer_of(v->dtls, f, &peer))
+	    dtls_begun_us(v->dtls, f) <= v->files_us || !dtls_peer_of(v->dtls, f, &peer))
 		return false;
 	peer_of(f, &a);
 	id = identity_of(&peer);
-	return v->cfg.accept(v->cfg.arg, &a, &id, NULL, 0);
+	return v->cfg.accept(v->cfg.arg, &a, &id, true, NULL, 0);
 }
 
 int llp_user_cover_connect(struct user_conn *c)
@@ -197,12 +197,9 @@ int llp_user_cover_connect(struct user_conn *c)
 	struct dtls *d = t->cover->dtls;
 	struct dtls_flow f = flow_of_conn(c);
 
-	if (dtls_is_up(d, &f)) {
-		if (is_current(t, &f))
-			return 1;
-		dtls_disconnect(d, &f);
-	}
-	return dtls_connect(d, &f, t->now_us);
+	if (dtls_is_up(d, &f) && is_current(t, &f))
+		return 1;
+	return dtls_renew(d, &f, t->now_us);
 }
 
 void llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us)
@@ -213,8 +210,7 @@ void llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us)
 
 	if (!dtls_is_up(d, &f) || t->now_us - dtls_heard_us(d, &f) < silent_us)
 		return;
-	dtls_disconnect(d, &f);
-	(void)dtls_connect(d, &f, t->now_us);
+	(void)dtls_renew(d, &f, t->now_us);
 }
 
 bool llp_user_cover_identity(const struct user *t, const struct sctp_flow *flow,
@@ -281,6 +277,8 @@ void llp_user_cover_input(struct user *t, const struct sctp_flow *flow, uint8_t 
 		}
 	}
 	deliver_run(t, flow, &r, deliver);
+	if (!t->full_us && dtls_wants_output(t->cover->dtls))
+		llp_user_cover_write(t);
 }
 
 /* ---- out ---- */

@@ -396,8 +396,12 @@ static void ask_those_up(struct user *t, const struct sctp_flow *flow)
 {
 	list_foreach (it, &t->sctp.conns) {
 		struct user_conn *c = list_entry(it, struct user_conn, sctp.all);
+		struct sctp_info info;
 
-		if (c->assoc && is_up(c) && !c->sctp.ended && is_on(c, flow))
+		if (!c->assoc || !is_up(c) || c->sctp.ended)
+			continue;
+		sctp_assoc_info(c->assoc, &info);
+		if (sctp_flow_equal(&info.primary, flow))
 			sctp_assoc_ask(c->assoc, t->now_us);
 	}
 }

@@ -121,7 +121,7 @@ static bool put_peers(struct program *p, const struct user *t, bool v6)
 		if (n)
 			sctp_assoc_info(c->assoc, &info);
 		for (unsigned i = 0; i < n; i++)
-			if (sctp_addr_is_v4(&path[i].flow.peer) != v6 &&
+			if (sctp_addr_is_v4(&path[i].flow.peer) != v6 && !path[i].flow.covered &&
 			    !put_peer(p, key(&path[i].flow, info.tag)))
 				return false;
 	}

@@ -58,6 +58,13 @@ changed b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
 for n in a c; do in_dtls $n || fail "the session of $n has ended: $(cat "$tmp/ping-$n.log")"; done
 [ "$(id_of a)" = "$first" ] || fail 'the association of a is another one'
 
+# a does not know it: b begins no new association with it, and what is up goes on.
+server ping-back a "$ddping" -s --socket "$(socket_of a)"
+"$ddping" --socket "$(socket_of b)" -q -c 1 "$a" >"$tmp/back.log" 2>&1 && fail 'a takes a certificate that it does not know'
+grep -q 'access denied' "$tmp/back.log" || fail "no reason: $(cat "$tmp/back.log")"
+ask a || fail "the association that is up has no keys any more: $(cat "$tmp/ask.log")"
+[ "$(id_of a)" = "$first" ] || fail 'the association of a is another one'
+
 # a knows it: the session with the old one ends with the rule, a new one has the new one; c goes on with the old one.
 changed a "$a" "$(security a)" "$(rules "$(to_b newer)")"
 eventually 10 gone "$(pid_of ping-a)" || fail 'the session with the old certificate goes on'
@@ -74,6 +81,29 @@ changed b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
 changed a "$a" "$(security a)" "$(rules "$(to_b newer)")"
 ask a || fail "the renewed certificate is not in use: $(cat "$tmp/ask.log")"
 ctl a -d -o assoc remote "$b" state up | grep -q "fingerprint $(finger newer)" || fail "another certificate: $(ctl a -d assoc)"
+
+# Also while another key waits for a restart.
+waits() { security newer | sed "s/udp_port: $port/udp_port: $((port + 1))/"; }
+changed b "$b" "$(waits)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
+reads() { grep -c "reload: security: .* was read" "$tmp/b.log"; }
+before=$(reads)
+changed b "$b" "$(waits)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
+[ "$(reads)" -gt "$before" ] || fail 'while a UDP port waits for a restart, the certificate is not read again'
+changed b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
+
+# A rule that is new while a program connects in clear text holds when the association is up.
+d=$(address 3)
+daemon d "$d"
+server ping-d d "$ddping" -s --socket "$(socket_of d)"
+kill -STOP "$(pid_of d)"
+background early "$ddping" --socket "$(socket_of a)" -q -c 1 "$d"
+connecting() { ctl a -o assoc remote "$d" 2>/dev/null | grep -q connecting; }
+eventually 10 connecting || fail "a does not connect: $(cat "$tmp/early.log")"
+changed a "$a" "$(security a)" "$(rules "$(to_b newer)" "$d name=later security=require")"
+kill -CONT "$(pid_of d)"
+eventually 30 gone "$(pid_of early)" || fail 'the connect has no end'
+grep -q "$d.*(rule later, line" "$tmp/early.log" || fail "clear text in spite of the rule: $(cat "$tmp/early.log")"
+stop d || fail "daemon d: exit status $?"
 
 # b does not know c any more: its session ends with that rule.
 changed b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$c name=c accept=none")"

@@ -360,6 +360,23 @@ Test(peer_rules, a_covered_peer_proves_who_it_is)
 	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), 5, "a claim");
 }
 
+Test(peer_rules, who_may_connect_to_no_port_is_refused_before_one_is_known)
+{
+	uint8_t ip[16];
+	char why[100];
+
+	c.peers.rules.n = 0;
+	add("10.0.0.0/8 name=closed accept=none");
+	add("10.1.0.0/16 name=some accept=7");
+	read_ip("10.2.0.1", ip);
+	cr_expect_eq(peer_rules_refuse_peer(&c.peers.rules, ip, why, sizeof(why)), 0);
+	cr_expect_str_eq(why, "10.2.0.1 may not connect");
+	read_ip("10.1.0.1", ip);
+	cr_expect_eq(peer_rules_refuse_peer(&c.peers.rules, ip, why, sizeof(why)), -1);
+	read_ip("192.0.2.1", ip);
+	cr_expect_eq(peer_rules_refuse_peer(&c.peers.rules, ip, why, sizeof(why)), -1);
+}
+
 Test(peer_rules, without_rules_all_is_allowed)
 {
 	uint8_t ip[16];

@@ -69,10 +69,11 @@ static bool wanted(void *arg, const struct sockaddr_storage *peer)
 }
 
 static bool accept_peer(void *arg, const struct sockaddr_storage *peer,
-			const struct llp_identity *id, char *ret_reason, size_t len)
+			const struct llp_identity *id, bool we_began, char *ret_reason, size_t len)
 {
 	struct host *h = arg;
 
+	(void)we_began;
 	cr_assert(addr_same_host(peer, &host[h == host].addr));
 	if (!ret_reason) /* no handshake */
 		return !h->refuses;

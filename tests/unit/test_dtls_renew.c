@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Promise: a link that is up keeps its keys until others work at both ends, and nobody who can only
+ * send or repeat datagrams takes them, or the room for handshakes, from programs. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "llp/dtls/dtls_cookie.h"
+#include "llp/dtls/dtls_record.h"
+#include "tests/unit/dtls_net.h"
+
+#define SECOND ((uint64_t)1000000)
+
+static void carries_packets(struct net *n)
+{
+	for (unsigned from = 0; from < 2; from++) {
+		unsigned before = n->end[!from].received;
+
+		for (unsigned i = 0; i < 10; i++)
+			cr_assert(net_send(n, from, i));
+		net_run(n, SECOND / 10);
+		cr_assert_eq(n->end[!from].received, before + 10, "from end %u", from);
+	}
+}
+
+static struct net *link_up(void)
+{
+	struct net *n = net_plain();
+
+	net_connect(n, 0);
+	cr_assert(net_until_up(n, SECOND));
+	carries_packets(n);
+	return n;
+}
+
+static void renew(struct net *n, unsigned who)
+{
+	cr_assert_eq(dtls_renew(n->end[who].dtls, &n->end[who].peer, n->now_us), 0);
+}
+
+/* What was sealed before and meanwhile arrives, and so does all after it. */
+Test(dtls_renew, link_is_renewed_while_packets_go_on)
+{
+	struct net *n = net_plain();
+	struct dtls_stats s;
+
+	net_connect(n, 0);
+	cr_assert(net_until_up(n, SECOND));
+	carries_packets(n);
+	for (unsigned who = 0; who < 2; who++) {
+		unsigned before = n->end[!who].received;
+
+		for (unsigned i = 0; i < 50; i++) {
+			if (i == 20 || i == 21)
+				cr_assert_eq(
+					dtls_renew(n->end[who].dtls, &n->end[who].peer, n->now_us),
+					0);
+			cr_assert(net_send(n, who, i));
+			net_run(n, NET_DELAY_US / 4);
+		}
+		net_run(n, SECOND);
+		cr_assert_eq(n->end[!who].received, before + 50);
+		cr_assert_eq(n->end[who].up, 2, "an event, also of two calls");
+		dtls_stats(n->end[who].dtls, &s);
+		cr_assert_eq(s.takeovers, 1 + who);
+		carries_packets(n);
+	}
+	cr_assert_eq(n->end[0].down + n->end[1].down, 0);
+	net_free(n);
+}
+
+Test(dtls_renew, link_that_cannot_be_renewed_is_as_before)
+{
+	for (unsigned who = 0; who < 2; who++) {
+		struct net *n = net_plain();
+
+		net_connect(n, 0);
+		cr_assert(net_until_up(n, SECOND));
+		carries_packets(n);
+		n->end[!who].refuses = "another certificate";
+		cr_assert_eq(dtls_renew(n->end[who].dtls, &n->end[who].peer, n->now_us), 0);
+		net_run(n, 2 * SECOND);
+		cr_assert_eq(n->end[who].down, 1, "who has asked learns it");
+		cr_assert_eq(n->end[!who].down, 0);
+		carries_packets(n);
+		net_free(n);
+	}
+}
+
+/* ---- datagrams of somebody else ---- */
+
+static struct {
+	size_t len;
+	uint8_t p[NET_PACKET];
+} hello;
+
+enum { TYPE = DTLS_HEAD, CLIENT_HELLO = 1, RANDOM = DTLS_HEAD + 12 + 2 };
+
+static void keep_hello(struct net *n, unsigned number, uint8_t *p, size_t len)
+{
+	(void)n, (void)number;
+	if (hello.len || p[0] != DTLS_HANDSHAKE || p[TYPE] != CLIENT_HELLO)
+		return;
+	hello.len = len;
+	memcpy(hello.p, p, len);
+}
+
+static void add_to(uint8_t *p, unsigned bytes, unsigned n)
+{
+	unsigned value = 0;
+
+	for (unsigned i = 0; i < bytes; i++)
+		value = value << 8 | p[i];
+	value += n;
+	for (unsigned i = bytes; i-- > 0; value >>= 8)
+		p[i] = (uint8_t)value;
+}
+
+/* The hello with this cookie. */
+static size_t show_cookie(uint8_t *p, size_t len, const uint8_t *cookie)
+{
+	size_t at = RANDOM + DTLS_RANDOM;
+
+	at += 1 + p[at];
+	memmove(p + at + 1 + DTLS_COOKIE, p + at + 1, len - at - 1);
+	p[at] = DTLS_COOKIE;
+	memcpy(p + at + 1, cookie, DTLS_COOKIE);
+	add_to(p + DTLS_HEAD - 2, 2, DTLS_COOKIE);
+	add_to(p + DTLS_HEAD + 1, 3, DTLS_COOKIE);
+	add_to(p + DTLS_HEAD + 4, 2, 1);
+	add_to(p + DTLS_HEAD + 9, 3, DTLS_COOKIE);
+	return len + DTLS_COOKIE;
+}
+
+/* The peer at that address and port begins, and does not go on. */
+static void begin_from(struct net *n, const uint8_t *first, size_t len, struct dtls_flow *from)
+{
+	static uint8_t p[NET_PACKET], ask[DTLS_MAX_DATAGRAM];
+	struct dtls *d = n->end[1].dtls;
+	struct span at = {p, len}, packet;
+	struct dtls_flow to;
+	size_t got;
+
+	memcpy(p, first, len);
+	cr_assert_not(dtls_input(d, from, &at, n->now_us, &packet));
+	cr_assert(dtls_output(d, &to, ask, sizeof(ask), &got));
+	cr_assert_eq(got, DTLS_VERIFY_REQUEST);
+	at = (struct span){p, show_cookie(p, len, ask + DTLS_VERIFY_REQUEST - DTLS_COOKIE)};
+	cr_assert_not(dtls_input(d, from, &at, n->now_us, &packet));
+	while (dtls_output(d, &to, ask, sizeof(ask), &got))
+		;
+}
+
+static void inject(struct net *n, unsigned to, const uint8_t *from, size_t len)
+{
+	uint8_t p[NET_PACKET];
+	struct span at = {p, len}, packet;
+
+	memcpy(p, from, len);
+	cr_assert_not(dtls_input(n->end[to].dtls, &n->end[to].peer, &at, n->now_us, &packet));
+}
+
+/* The client seals with the new keys, and the server does not know that yet. Somebody who sees and
+ * sends datagrams repeats its hello, or sends another one and the cookie for that. */
+static void repeat_hello(bool change)
+{
+	struct net *n = link_up();
+
+	hello.len = 0;
+	n->meddles = keep_hello;
+	renew(n, 0);
+	while (n->end[0].up < 2)
+		net_run(n, NET_DELAY_US / 10);
+	n->meddles = NULL;
+	hello.p[RANDOM] ^= change;
+	begin_from(n, hello.p, hello.len, &n->end[1].peer);
+	carries_packets(n);
+	net_run(n, 20 * SECOND);
+	carries_packets(n);
+	cr_assert_eq(n->end[0].down + n->end[1].down, 0);
+	net_free(n);
+}
+
+Test(dtls_renew, repeated_hello_takes_no_keys)
+{
+	repeat_hello(false);
+}
+
+Test(dtls_renew, hello_of_somebody_else_takes_no_keys)
+{
+	repeat_hello(true);
+}
+
+Test(dtls_renew, alert_in_clear_text_ends_no_handshake)
+{
+	static const uint8_t alert[] = {DTLS_ALERT, 0xfe, 0xfd, [10] = 5, [12] = 2, 2, 40};
+
+	for (unsigned who = 0; who < 2; who++) {
+		struct net *n = net_plain();
+
+		net_connect(n, 0);
+		for (unsigned i = 0; i < 100 && !n->end[who].up; i++) {
+			inject(n, who, alert, sizeof(alert));
+			net_run(n, NET_DELAY_US / 2);
+		}
+		net_run(n, SECOND);
+		carries_packets(n);
+		cr_assert_eq(n->end[0].down + n->end[1].down, 0);
+		net_free(n);
+	}
+}
+
+/* What the peer says in clear text is in the reason, after the time of a handshake. */
+Test(dtls_renew, alert_in_clear_text_is_in_the_reason_when_the_time_is_over)
+{
+	static const uint8_t alert[] = {DTLS_ALERT, 0xfe, 0xfd, [10] = 5, [12] = 2, 2, 40};
+	struct net *n = net_plain();
+
+	n->loses = 100;
+	net_connect(n, 0);
+	inject(n, 0, alert, sizeof(alert));
+	net_run(n, 11 * SECOND);
+	cr_assert_eq(n->end[0].down, 1);
+	cr_assert(strstr(n->end[0].reason, "in 10000 ms; the peer sent alert 40"), "%s",
+		  n->end[0].reason);
+	net_free(n);
+}
+
+/* ---- room ---- */
+
+static unsigned handshakes_begun(struct net *n)
+{
+	struct dtls_stats s;
+
+	dtls_stats(n->end[1].dtls, &s);
+	return (unsigned)s.begun;
+}
+
+Test(dtls_renew, peers_leave_handshakes_to_each_other_and_to_programs_here)
+{
+	struct net *n = net_plain();
+	uint8_t first[NET_PACKET];
+	struct dtls_flow to, from = {.ip = {[10] = 0xff, [11] = 0xff, 192, 0, 2}};
+	size_t len;
+
+	net_connect(n, 0);
+	cr_assert(dtls_output(n->end[0].dtls, &to, first, sizeof(first), &len));
+	for (from.port = 1; from.port < 20; from.port++)
+		begin_from(n, first, len, &from);
+	cr_assert_eq(handshakes_begun(n), 1, "an eighth of 8 from one address");
+	for (from.ip[15] = 1; from.ip[15] < 40; from.ip[15]++)
+		begin_from(n, first, len, &from);
+	cr_assert_eq(handshakes_begun(n), 6, "three quarters of all");
+	for (to.port = 1; to.port < 3; to.port++)
+		cr_assert_eq(dtls_connect(n->end[1].dtls, &to, n->now_us), 0);
+	net_run(n, 11 * SECOND);
+	begin_from(n, first, len, &from);
+	cr_assert_eq(handshakes_begun(n), 9, "they are over after their time");
+	net_free(n);
+}
