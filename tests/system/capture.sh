@@ -22,12 +22,12 @@ kernel) packets='sctp' plain='' ;;
 esac
 
 # begin NAME: starts the daemons and the capture; its file is the variable capture. dumpcap writes the head of the
-# file when it listens.
+# file when it listens. libpcap's buffer has a place of the longest packet for each packet: few, if that is 256 KiB.
 begin() {
 	daemon a "$a, $a2" "$plain"
 	daemon b "$b, $b2" "$plain"
 	capture=$tmp/$1.pcapng
-	background dumpcap dumpcap -q -B 32 -i lo -w "$capture" -a duration:600 \
+	background dumpcap dumpcap -q -B 64 -s 66000 -i lo -w "$capture" -a duration:600 \
 		-f "$packets and (host $a or host $a2) and (host $b or host $b2)"
 	eventually 30 capturing
 	[ -s "$capture" ] || skip "cannot capture: $(tail -n 1 "$tmp/dumpcap.log")"
@@ -40,6 +40,7 @@ finish() {
 	stop b || fail "daemon b: exit status $?"
 	eventually 10 closed || fail 'the capture does not show the end of the association'
 	stop dumpcap INT
+	grep -q 'received/dropped .*/0 ' "$tmp/dumpcap.log" || fail "packets are missing: $(tail -n 1 "$tmp/dumpcap.log")"
 }
 closed() {
 	tshark -Q -n -r "$capture" -Y 'sctp.chunk_type == 14' -T fields -e frame.number 2>>"$tmp/closed.log" | grep -q .
