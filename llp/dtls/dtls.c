@@ -211,7 +211,7 @@ bool dtls_output(struct dtls *d, struct dtls_flow *ret_flow, uint8_t *to, size_t
 
 bool dtls_wants_output(const struct dtls *d)
 {
-	return d->nreplies >= DTLS_REPLIES / 2;
+	return dtls_reply_is_crowded(d);
 }
 
 /* ---- time ---- */

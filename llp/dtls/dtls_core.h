@@ -32,6 +32,12 @@ struct dtls {
 /* Room for a datagram to this flow, or NULL: it is counted. The caller sets its length. */
 struct dtls_reply *dtls_reply_new(struct dtls *d, const struct dtls_flow *flow);
 
+/* Half of the room for answers is in use. */
+static inline bool dtls_reply_is_crowded(const struct dtls *d)
+{
+	return d->nreplies >= DTLS_REPLIES / 2;
+}
+
 /* Queues the last datagrams of a connection that ends, and an alert (RFC 5246 7.2), if it has keys.
  */
 void dtls_reply_last(struct dtls *d, const struct dtls_flow *flow, struct dtls_link *l, bool fatal,

@@ -25,7 +25,7 @@ void dtls_lost_answer(struct dtls *d, const struct dtls_flow *flow, const struct
 	if (h->len < DTLS_NONCE + DTLS_TAG)
 		return;
 	d->stats.unknown++;
-	r = dtls_wants_output(d) ? NULL : dtls_reply_new(d, flow);
+	r = dtls_reply_is_crowded(d) ? NULL : dtls_reply_new(d, flow);
 	if (!r)
 		return;
 	put_request(r->p);
