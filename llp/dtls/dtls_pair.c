@@ -172,6 +172,8 @@ void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, co
 	if (l == p->old) {
 		dtls_pair_drop(&p->old);
 	} else if (l == p->next) {
+		if (p->renews)
+			go_down(d, p, reason);
 		dtls_pair_drop(&p->next);
 	} else {
 		lose_current(d, p, reason);

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sctp/path/size_cache.h"
 
-static bool same_way(const struct sctp_flow *a, const struct sctp_flow *b)
-{
-	return a->udp_port == b->udp_port && a->local == b->local && a->covered == b->covered &&
-	       sctp_addr_equal(&a->peer, &b->peer);
-}
-
 void sctp_size_cache_put(struct sctp_size_cache *c, const struct sctp_flow *to, uint32_t size,
 			 uint64_t now_us)
 {
@@ -15,7 +9,7 @@ void sctp_size_cache_put(struct sctp_size_cache *c, const struct sctp_flow *to, 
 	for (unsigned i = 0; i < SCTP_SIZE_ENTRIES; i++) {
 		struct sctp_size *e = &c->entry[i];
 
-		if (e->until_us && same_way(&e->to, to)) {
+		if (e->until_us && sctp_flow_equal(&e->to, to)) {
 			at = e;
 			break;
 		}
@@ -29,7 +23,7 @@ uint32_t sctp_size_cache_get(const struct sctp_size_cache *c, const struct sctp_
 			     uint64_t now_us)
 {
 	for (unsigned i = 0; i < SCTP_SIZE_ENTRIES; i++)
-		if (c->entry[i].until_us > now_us && same_way(&c->entry[i].to, to))
+		if (c->entry[i].until_us > now_us && sctp_flow_equal(&c->entry[i].to, to))
 			return c->entry[i].size;
 	return 0;
 }

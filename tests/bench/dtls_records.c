@@ -144,24 +144,12 @@ static void overtaken(void)
 
 /* ---- handshakes ---- */
 
-static bool accept_all(void *user, const struct dtls_flow *flow, const struct dtls_peer *peer,
-		       bool we_began, char *ret_reason, size_t len)
-{
-	(void)user;
-	(void)flow;
-	(void)peer;
-	(void)we_began;
-	(void)ret_reason;
-	(void)len;
-	return true;
-}
-
 static struct dtls *open_room(void)
 {
 	const uint64_t hour = (uint64_t)3600 * 1000000;
 	const struct dtls_config cfg = {
 		.random = net_random,
-		.accept = accept_all,
+		.accept = net_accept_all,
 		.max_links = LINKS,
 		.max_handshakes = LINKS,
 		.resend_us = 1000000,

@@ -67,8 +67,10 @@ void net_connect(struct net *n, unsigned from);
 /* Seals a packet with this number at an end and sends it. False: its link is not up. */
 bool net_send(struct net *n, unsigned from, unsigned number);
 
-/* For dtls_config: numbers that differ each time. */
+/* For dtls_config: numbers that differ each time, and an owner who refuses nobody. */
 void net_random(void *user, void *ret, size_t len);
+bool net_accept_all(void *user, const struct dtls_flow *flow, const struct dtls_peer *peer,
+		    bool we_began, char *ret_reason, size_t len);
 
 /* Lets the time pass. */
 void net_run(struct net *n, uint64_t us);

@@ -37,23 +37,11 @@ void __wrap_dtls_link_run(struct dtls_link *l, uint64_t now_us)
 	__real_dtls_link_run(l, now_us);
 }
 
-static bool accept_all(void *user, const struct dtls_flow *flow, const struct dtls_peer *peer,
-		       bool we_began, char *ret_reason, size_t len)
-{
-	(void)user;
-	(void)flow;
-	(void)peer;
-	(void)we_began;
-	(void)ret_reason;
-	(void)len;
-	return true;
-}
-
 static struct dtls *open_room(void)
 {
 	const struct dtls_config cfg = {
 		.random = net_random,
-		.accept = accept_all,
+		.accept = net_accept_all,
 		.max_links = MANY,
 		.max_handshakes = MANY,
 		.resend_us = 500 * MS,
