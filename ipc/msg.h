@@ -2,9 +2,10 @@
 /*
  * Records of the client socket (UNIX, SOCK_SEQPACKET): one record is one call, reply or event. It
  * has exactly the size of its type and carries exactly the descriptors that the type needs. A
- * client sends one call at a time and waits for the reply, which has the same opcode and seq.
- * Events arrive on a socket of their own, which the reply to HELLO carries, so that programs can
- * poll it. The daemon answers an invalid record with MSG_ERROR and ends the connection.
+ * client sends calls and waits for the replies, which have the same order, opcodes and
+ * seqs; it has few calls ahead of their replies, as the daemon reads none while replies
+ * wait. Events arrive on a socket of their own, which the reply to HELLO carries, so that programs
+ * can poll it. The daemon answers an invalid record with MSG_ERROR and ends the connection.
  *
  * Host byte order; tests/abi compares the layout. Strings are NUL-terminated within their array.
  */

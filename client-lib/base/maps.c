@@ -222,16 +222,36 @@ int maps_range(int fd, uintptr_t from, uintptr_t to, maps_fn *fn, void *arg)
 	return 0;
 }
 
+static _Thread_local int held = -1;
+
+static int open_own(void)
+{
+	return open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+}
+
+void maps_hold(void)
+{
+	held = open_own();
+}
+
+void maps_release(void)
+{
+	cleanup_close(&held);
+	held = -1;
+}
+
 int maps_range_own(uintptr_t from, uintptr_t to, maps_fn *fn, void *arg)
 {
-	autoclose int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	autoclose int fd = held < 0 ? open_own() : -1;
 
-	return fd < 0 ? -errno : maps_range(fd, from, to, fn, arg);
+	if (held < 0 && fd < 0)
+		return -errno;
+	return maps_range(held < 0 ? fd : held, from, to, fn, arg);
 }
 
 int maps_each_own(maps_fn *fn, void *arg)
 {
-	autoclose int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	autoclose int fd = open_own();
 
 	return fd < 0 ? -errno : maps_each(fd, fn, arg);
 }

@@ -52,6 +52,11 @@ int maps_range(int fd, uintptr_t from, uintptr_t to, maps_fn *fn, void *arg);
 int maps_each_own(maps_fn *fn, void *arg);
 int maps_range_own(uintptr_t from, uintptr_t to, maps_fn *fn, void *arg);
 
+/* From maps_hold() to maps_release() the calling thread opens the file of maps_range_own() once: to
+ * open and close it takes most of the time of one range. */
+void maps_hold(void);
+void maps_release(void);
+
 /* Returns vm.max_map_count, or 0 if it is unknown. */
 unsigned long maps_max(void);
 

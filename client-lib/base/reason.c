@@ -10,7 +10,9 @@
 #include "ipc/msg.h"
 #include "util/limit_text.h"
 
-static _Thread_local char sentence[MSG_REASON_MAX + LIMIT_TEXT_MAX];
+static _Thread_local char sentence[REASON_MAX];
+
+_Static_assert(MSG_REASON_MAX + LIMIT_TEXT_MAX <= REASON_MAX, "the daemon's sentence has room");
 
 int reason_fail(int err, const char *fmt, ...)
 {

@@ -3,6 +3,8 @@
 #ifndef DDP_REASON_H
 #define DDP_REASON_H
 
+enum { REASON_MAX = 512 }; /* bytes of any */
+
 /* Sets the reason and returns err: "return reason_fail(-EINVAL, ...)". */
 int reason_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -296,7 +296,7 @@ int agent_restart(struct agent *a, struct ring_map *map, uint8_t *area, int bell
 
 	end_thread(a);
 	pthread_mutex_lock(&a->lock);
-	sync_all(a); /* what the daemon has placed before it ended */
+	sync_all(a); /* bytes that the daemon placed before it ended */
 	a->map = map;
 	a->area = (struct agent_area *)(void *)area;
 	a->bell = bell;
@@ -464,7 +464,7 @@ int agent_gather(struct ddp_ctx *ctx, const struct ddp_sge *sge, int n)
 	if (!a)
 		return 0;
 	pthread_mutex_lock(&a->lock);
-	sync_all(a); /* what Reads before an earlier fence have brought */
+	sync_all(a); /* bytes of Reads before an earlier fence */
 	for (int i = 0; i < n && r == 0; i++)
 		r = gather_one(a, &sge[i]);
 	pthread_mutex_unlock(&a->lock);

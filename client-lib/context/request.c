@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -74,9 +75,10 @@ static int check_reply(struct ddp_ctx *ctx, const struct request *r, union any_r
 		       size_t len, unsigned nfds)
 {
 	const struct msg_shape *shape = msg_shape(r->op);
+	const struct msg_hdr *sent = r->req;
 	bool any = len >= sizeof(reply->hdr) && reply->hdr.op == MSG_ERROR && reply->hdr.seq == 0;
 
-	if (len < sizeof(reply->hdr) || (reply->hdr.seq != ctx->seq && !any))
+	if (len < sizeof(reply->hdr) || (reply->hdr.seq != sent->seq && !any))
 		return violation(ctx, r->call, "answers another request");
 	if (reply->hdr.op == MSG_ERROR) {
 		if (len != sizeof(reply->error) || nfds != 0)
@@ -177,22 +179,29 @@ static int check_object(const struct request *r)
 	return names_object[r->op] ? context_serves(req->handle, r->call) : 0;
 }
 
-int request_send(struct ddp_ctx *ctx, const struct request *r)
+static int check_request(const struct ddp_ctx *ctx, const struct request *r)
 {
 	const struct msg_shape *shape = msg_shape(r->op);
-	struct msg_hdr *hdr = r->req;
+	int e = check_object(r);
+
+	if (e)
+		return e;
+	if (ctx->minor < shape->since)
+		return reason_fail(-EOPNOTSUPP, "%s: the daemon is too old for this call", r->call);
+	return check_room(ctx, r->call, shape->reply_nfds);
+}
+
+/* Checks all, and takes the lock for them. */
+static int begin_calls(struct ddp_ctx *ctx, const struct request *r, unsigned n)
+{
 	unsigned reopened;
 	int e = context_here(ctx, r->call);
 
 	if (e)
 		return e;
 	reopened = context_uses(ctx, &ctx->reopened);
-	e = check_object(r);
-	if (e)
-		return e;
-	if (ctx->minor < shape->since)
-		return reason_fail(-EOPNOTSUPP, "%s: the daemon is too old for this call", r->call);
-	e = check_room(ctx, r->call, shape->reply_nfds);
+	for (unsigned i = 0; i < n && e == 0; i++)
+		e = check_request(ctx, &r[i]);
 	if (e)
 		return e;
 	pthread_mutex_lock(&ctx->calls);
@@ -201,13 +210,64 @@ int request_send(struct ddp_ctx *ctx, const struct request *r)
 		pthread_mutex_unlock(&ctx->calls);
 		return reason_former(r->call);
 	}
+	return 0;
+}
+
+/* Returns as conn_send(), which waits for room, and conn_try_send(). */
+static int send_record(struct ddp_ctx *ctx, const struct request *r, bool wait)
+{
+	const struct msg_shape *shape = msg_shape(r->op);
+	struct msg_hdr *hdr = r->req;
+
 	*hdr = (struct msg_hdr){.op = r->op, .seq = ++ctx->seq};
-	e = conn_send(ctx->fd, hdr, shape->len, &r->fd, shape->nfds);
-	if (e == 0 || e == CONN_E_CLOSED)
-		/* A daemon that closed the connection may have sent the reason. */
-		e = receive_reply(ctx, r);
-	else
-		e = reason_errno(e < 0 ? e : -EAGAIN, r->call, "sending to the daemon");
+	return (wait ? conn_send : conn_try_send)(ctx->fd, hdr, shape->len, &r->fd, shape->nfds);
+}
+
+static int reply_or_failure(struct ddp_ctx *ctx, const struct request *r, int sent)
+{
+	/* A daemon that closed the connection may have sent the reason. */
+	if (sent == 0 || sent == CONN_E_CLOSED)
+		return receive_reply(ctx, r);
+	return reason_errno(sent < 0 ? sent : -EAGAIN, r->call, "sending to the daemon");
+}
+
+/* Never waits for room while a reply is due: daemon and library would wait for each other. */
+static int next_result(struct ddp_ctx *ctx, const struct request *r, unsigned left, unsigned *ahead)
+{
+	int e = *ahead ? 0 : send_record(ctx, r, true);
+
+	if (*ahead == 0)
+		*ahead = 1;
+	while (e == 0 && *ahead < left && send_record(ctx, &r[*ahead], false) == 0)
+		++*ahead;
+	--*ahead;
+	return reply_or_failure(ctx, r, e);
+}
+
+int request_send_list(struct ddp_ctx *ctx, const struct request *r, unsigned n, int *ret)
+{
+	char reason[REASON_MAX] = "";
+	unsigned ahead = 0;
+	int first = begin_calls(ctx, r, n);
+
+	if (first) {
+		for (unsigned i = 0; i < n; i++)
+			ret[i] = first;
+		return first;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		ret[i] = next_result(ctx, &r[i], n - i, &ahead);
+		if (ret[i] && !first)
+			snprintf(reason, sizeof(reason), "%s", ddp_last_reason());
+		first = first ? first : ret[i];
+	}
 	pthread_mutex_unlock(&ctx->calls);
-	return e;
+	return first ? reason_fail(first, "%s", reason) : 0;
+}
+
+int request_send(struct ddp_ctx *ctx, const struct request *r)
+{
+	int result;
+
+	return request_send_list(ctx, r, 1, &result);
 }

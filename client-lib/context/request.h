@@ -39,6 +39,16 @@ struct request {
 /* Sends the request and waits for the reply. */
 int request_send(struct ddp_ctx *ctx, const struct request *r);
 
+/* What request_send_list() takes: the replies fit into the socket's buffer. */
+enum { REQUEST_LIST_MAX = 32 };
+
+/* Sends n requests, 1 .. REQUEST_LIST_MAX, of the same call and without descriptors in their
+ * replies, one behind the other, and then takes the replies: daemon and library wake each other
+ * once. A refused one does not stop the others. Fills in ret[n]. Returns the first failure, with
+ * its reason, or 0.
+ */
+int request_send_list(struct ddp_ctx *ctx, const struct request *r, unsigned n, int *ret);
+
 /* The result of destroying an object: 0 also if the daemon, and with it the object, is gone. */
 static inline int request_released(int result)
 {

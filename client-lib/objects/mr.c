@@ -9,7 +9,8 @@
 #include "client-lib/base/reason.h"
 #include "client-lib/context/ddp_impl.h"
 #include "client-lib/context/request.h"
-#include "client-lib/objects/agent_open.h"
+#include "client-lib/objects/mr.h"
+#include "client-lib/objects/registration.h"
 #include "client-lib/own_memory/memfd_table.h"
 #include "client-lib/own_memory/populate.h"
 #include "ipc/local_protocol.h"
@@ -28,82 +29,17 @@ _Static_assert((int)DDP_REREG_TRANSLATION == MSG_REREG_TRANSLATION &&
 		       (int)DDP_REREG_SAME_KEY == MSG_REREG_SAME_KEY,
 	       "changes keep their bits");
 
-/* The part of a memfd to register, and how its memory is shared. */
-struct source {
-	int fd;
-	uint64_t offset;
-	uint32_t rung, reason; /* RUNG_ */
-};
-
-static struct msg_reg_own_mr request_for(const struct mr *mr, uint32_t pd, const struct source *src,
-					 unsigned access)
-{
-	return (struct msg_reg_own_mr){
-		.reg =
-			{
-				.pd = pd,
-				.access = access,
-				.offset = src->offset,
-				.len = mr->pub.length,
-				.iova = mr->pub.iova,
-			},
-		.rung = src->rung,
-		.reason = src->reason,
-	};
-}
-
-static int send_registration(struct ddp_ctx *ctx, const char *call, struct msg_reg_own_mr *req,
-			     int fd, struct msg_mr *ret)
-{
-	if (req->rung != RUNG_MEMFD && ctx->minor >= IPC_MINOR_OWN_MEMORY)
-		return request_reg_own_mr(ctx, call, req, fd, ret);
-	return request_reg_mr(ctx, call, &req->reg, fd, ret);
-}
-
-/* After the registration: it has limits. Memory that is copied is the daemon's to fill: its shadow.
- */
-static int populate_source(const struct mr *mr, const char *call, const struct source *src,
-			   uint32_t handle)
-{
-	int r = src->rung == RUNG_AGENT ? 0 : populate(src->fd, src->offset, mr->pub.length);
-
-	if (!r)
-		return 0;
-	(void)request_dereg_mr(mr->pub.pd->ctx, call, handle);
-	return reason_errno(r, call, "DDP_ACCESS_POPULATE");
-}
-
-/* Registers pub.length bytes of the source with the daemon. */
-static int register_mr(struct mr *mr, const char *call, const struct source *src, unsigned access)
-{
-	struct ddp_pd *pd = mr->pub.pd;
-	struct msg_reg_own_mr req =
-		request_for(mr, pd->handle, src, access & ~(unsigned)DDP_ACCESS_POPULATE);
-	struct msg_mr reply;
-	int r = send_registration(pd->ctx, call, &req, src->fd, &reply);
-
-	if (!r && access & DDP_ACCESS_POPULATE)
-		r = populate_source(mr, call, src, reply.handle);
-	if (r)
-		return r;
-	mr->handle = reply.handle;
-	mr->access = req.reg.access;
-	mr->populate = access & DDP_ACCESS_POPULATE;
-	mr->pub.lkey = mr->pub.rkey = reply.stag;
-	mr->offset = src->offset;
-	if (src->rung == RUNG_AGENT)
-		agent_region_add(&mr->copied, pd->ctx, mr->handle, reply.stag);
-	context_add(pd->ctx, &pd->uses, &pd->ctx->mrs, &mr->link);
-	return 0;
-}
-
 /* Registers a memfd, so that ddp_reg_mr() recognizes memory that maps it. */
 static int register_memfd(struct mr *mr, const char *call, int fd, uint64_t offset, unsigned access)
 {
-	struct source src = {.fd = fd, .offset = offset};
+	struct registration g = {
+		.mr = mr,
+		.src = {.fd = fd, .offset = offset},
+		.access = access,
+	};
 	int r = memfd_table_get(fd, &mr->memfd);
 
-	return r ? reason_errno(r, call, "memfd") : register_mr(mr, call, &src, access);
+	return r ? reason_errno(r, call, "memfd") : registration_run(&g, 1, call);
 }
 
 /* Frees the library's mapping, shadow and references of the memory. */
@@ -121,7 +57,7 @@ static void free_memory(struct mr *mr)
 	slab_free(&mr->pub.pd->ctx->slabs, &mr->range);
 }
 
-static void free_mr(struct mr *mr)
+void mr_free(struct mr *mr)
 {
 	free_memory(mr);
 	free(mr);
@@ -170,7 +106,7 @@ int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_m
 				   mr->range.slab ? mr->range.fd : mr->pub.memfd, mr->range.offset,
 				   access);
 	if (r) {
-		free_mr(mr);
+		mr_free(mr);
 		return r;
 	}
 	*ret = &mr->pub;
@@ -209,85 +145,7 @@ int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *
 	};
 	r = register_memfd(mr, "ddp_reg_memfd", fd, (uint64_t)offset, access);
 	if (r) {
-		free_mr(mr);
-		return r;
-	}
-	*ret = &mr->pub;
-	return 0;
-}
-
-/* ---- memory that exists already ---- */
-
-_Static_assert((int)DDP_MR_MEMFD == RUNG_MEMFD && (int)DDP_MR_SHARED == RUNG_SHARED &&
-		       (int)DDP_MR_ADOPTED == RUNG_ADOPT && (int)DDP_MR_AGENT == RUNG_AGENT,
-	       "rungs keep their numbers");
-
-static int check_reg(const struct ddp_reg_attr *a)
-{
-	const unsigned all = DDP_REG_IOVA | DDP_REG_KEEP | DDP_REG_QUIET | DDP_REG_GAPS;
-
-	if (a->flags & ~all)
-		return reason_fail(-EINVAL, "ddp_reg_mr: flags 0x%x: not a set of DDP_REG_",
-				   a->flags);
-	return 0;
-}
-
-/* Memory that can neither be shared nor adopted is copied. */
-static int make_copied(struct mr *mr)
-{
-	int r = agent_open(mr->pub.pd->ctx, "ddp_reg_mr");
-
-	return r ? r
-		 : agent_region_make("ddp_reg_mr", mr->pub.addr, mr->pub.length, mr->pub.iova,
-				     &mr->copied);
-}
-
-static int register_own(struct mr *mr, unsigned access, unsigned flags)
-{
-	const struct own_memory_how how = {
-		.write = access & WRITES,
-		.quiet = flags & DDP_REG_QUIET,
-		.gaps = flags & DDP_REG_GAPS,
-		.agent = mr->pub.pd->ctx->minor >= IPC_MINOR_AGENT,
-	};
-	int r = own_memory_get("ddp_reg_mr", mr->pub.addr, mr->pub.length, &how, &mr->own);
-	struct source src;
-
-	if (r)
-		return r;
-	src = (struct source){mr->own.fd, mr->own.offset, mr->own.rung, mr->own.reason};
-	if (src.rung == RUNG_AGENT) {
-		r = make_copied(mr);
-		src.fd = mr->copied.file.fd;
-		src.offset = mr->copied.head;
-	}
-	return r ? r : register_mr(mr, "ddp_reg_mr", &src, access);
-}
-
-int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
-	       const struct ddp_reg_attr *attr, struct ddp_mr **ret)
-{
-	struct ddp_reg_attr a = {0};
-	struct mr *mr;
-	int r = context_here(pd->ctx, "ddp_reg_mr");
-
-	if (r == 0 && attr)
-		r = attr_read("ddp_reg_mr", &a, sizeof(a), attr);
-	if (r == 0)
-		r = check_reg(&a);
-	if (r)
-		return r;
-	mr = malloc(sizeof(*mr));
-	if (!mr)
-		return reason_fail(-ENOMEM, "ddp_reg_mr: out of memory");
-	*mr = (struct mr){
-		.pub = {.addr = addr, .length = length, .pd = pd, .memfd = -1},
-		.keep = a.flags & DDP_REG_KEEP,
-	};
-	mr->pub.iova = a.flags & DDP_REG_IOVA ? a.iova : (uintptr_t)addr;
-	r = register_own(mr, access, a.flags);
-	if (r) {
-		free_mr(mr);
+		mr_free(mr);
 		return r;
 	}
 	*ret = &mr->pub;
@@ -297,9 +155,9 @@ int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
 /* ---- again, at another daemon ---- */
 
 /* The memory as it was registered. */
-static struct source source_of(const struct mr *mr)
+static struct registration_source source_of(const struct mr *mr)
 {
-	struct source src = {
+	struct registration_source src = {
 		.fd = mr->own.fd,
 		.offset = mr->offset,
 		.rung = mr->own.rung,
@@ -315,13 +173,12 @@ static struct source source_of(const struct mr *mr)
 
 int mr_renew(struct mr *mr, struct ddp_ctx *next, const char *call)
 {
-	struct source src = source_of(mr);
-	struct msg_reg_own_mr req = request_for(mr, mr->pub.pd->renewed.handle, &src, mr->access);
-	struct msg_mr reply;
-	int r = send_registration(next, call, &req, src.fd, &reply);
+	struct registration g = {.mr = mr, .src = source_of(mr), .access = mr->access};
+	struct request request = registration_request(&g, next, mr->pub.pd->renewed.handle, call);
+	int r = request_send(next, &request);
 
 	if (r == 0)
-		mr->renewed = (struct renewed){reply.handle, reply.stag};
+		mr->renewed = (struct renewed){g.reply.handle, g.reply.stag};
 	return r;
 }
 
@@ -525,19 +382,66 @@ static void forget_windows(struct mr *mr)
 	pthread_mutex_unlock(&ctx->lock);
 }
 
-int ddp_dereg_mr(struct ddp_mr *pub)
+/* The daemon has no such region any more. */
+static void end_mr(struct mr *mr)
 {
-	struct mr *mr = (struct mr *)pub;
-	int r;
-
-	if (!pub)
-		return 0;
-	r = request_released(request_dereg_mr(pub->pd->ctx, "ddp_dereg_mr", mr->handle));
-	if (r)
-		return r;
 	set_notice_cq(mr, NULL);
 	forget_windows(mr);
-	context_del(pub->pd->ctx, &pub->pd->uses, &mr->link);
-	free_mr(mr);
-	return 0;
+	context_del(mr->pub.pd->ctx, &mr->pub.pd->uses, &mr->link);
+	mr_free(mr);
+}
+
+/* n regions of one context; those that end become NULL. */
+static int deregister(struct ddp_mr **mr, unsigned n, const char *call)
+{
+	struct ddp_ctx *ctx = mr[0]->pd->ctx;
+	struct msg_handle req[REQUEST_LIST_MAX];
+	struct request list[REQUEST_LIST_MAX] = {0};
+	int result[REQUEST_LIST_MAX], first = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		req[i] = (struct msg_handle){.handle = ((struct mr *)mr[i])->handle};
+		list[i] = (struct request){.call = call, .op = MSG_DEREG_MR, .req = &req[i]};
+	}
+	(void)request_send_list(ctx, list, n, result);
+	for (unsigned i = 0; i < n; i++) {
+		int r = request_released(result[i]);
+
+		first = first ? first : r;
+		if (r)
+			continue;
+		end_mr((struct mr *)mr[i]);
+		mr[i] = NULL;
+	}
+	return first;
+}
+
+int ddp_dereg_mr(struct ddp_mr *mr)
+{
+	return mr ? deregister(&mr, 1, "ddp_dereg_mr") : 0;
+}
+
+/* How many regions from the first one on, which is there, one list of requests can end. */
+static unsigned together(struct ddp_mr *const *mr, size_t n)
+{
+	unsigned k = 1;
+
+	while (k < n && k < REQUEST_LIST_MAX && mr[k] && mr[k]->pd->ctx == mr[0]->pd->ctx)
+		k++;
+	return k;
+}
+
+int ddp_dereg_mrs(struct ddp_mr **mr, size_t n)
+{
+	int first = 0;
+	unsigned k;
+
+	for (; n > 0; n -= k, mr += k) {
+		int r;
+
+		k = mr[0] ? together(mr, n) : 1;
+		r = mr[0] ? deregister(mr, k, "ddp_dereg_mrs") : 0;
+		first = first ? first : r;
+	}
+	return first;
 }

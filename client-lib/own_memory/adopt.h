@@ -27,7 +27,7 @@ int adopt_area(const struct adopt *a, const struct maps_area *area, uint64_t off
 /* Moves an area of the file back to private memory, likewise. */
 int adopt_return(const struct adopt *a, const struct maps_area *area);
 
-/* Closes what adopt_begin() opened. */
+/* Closes the files of adopt_begin(). */
 void adopt_end(struct adopt *a);
 
 #endif

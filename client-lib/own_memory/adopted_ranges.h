@@ -31,7 +31,7 @@ void adopted_ranges_deinit(struct adopted_ranges *p);
 /* Notes that [start, end) may be mapped although no region uses it. */
 void adopted_ranges_keep(struct adopted_ranges *p, uint64_t start, uint64_t end);
 
-/* Replaces what adopted_ranges_keep() noted by the areas in `ours` that no region uses. `ours`
+/* Replaces the notes of adopted_ranges_keep() by the areas in `ours` that no region uses. `ours`
  * lists all areas of the file in this process. */
 void adopted_ranges_learn(struct adopted_ranges *p, const struct area_list *ours);
 

@@ -163,6 +163,16 @@ static char *map_own(int flags)
 	return mem;
 }
 
+static void register_list(struct end *e, char *mem)
+{
+	const struct iovec range[] = {{mem, 4096}, {mem + 100, 8192}};
+	struct ddp_mr *mr[2];
+
+	TRY(ddp_reg_mrs(e->pd, range, 2, 31, NULL, mr));
+	for (int i = 0; i < 2; i++)
+		later(undo_mr, mr[i]);
+}
+
 void part_own_memory(struct program *p)
 {
 	struct end *e = &p->end[0];
@@ -176,6 +186,7 @@ void part_own_memory(struct program *p)
 	register_own(e, heap + 100, 90000);
 	register_own(e, mapped, 64 << 10);
 	register_own(e, mapped + 4096, 8192);
+	register_list(e, mapped);
 	register_own(e, copied, 64 << 10);
 	for (size_t i = 0; i < 64 << 10; i++)
 		if (mapped[i] != 7 || copied[i] != 7 || heap[i] != 7)

@@ -18,7 +18,7 @@
 #include "ipc/ring.h"
 #include "ipc/wqe.h"
 
-enum { FAKE_OBJECTS = 8, FAKE_RECORDS = 64 };
+enum { FAKE_OBJECTS = 8, FAKE_RECORDS = 256 };
 
 struct fake_cq {
 	struct ring ring;

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -165,4 +166,163 @@ Test(memory, binding_gives_new_keys)
 	cr_assert_eq(mr->lkey, mr->rkey);
 	cr_assert_eq(fake_last(&fake, MSG_BIND_MR)->bind_mr.mr, 7);
 	cr_assert_eq(fake_last(&fake, MSG_BIND_MR)->bind_mr.qp, 0);
+}
+
+/* ---- lists ---- */
+
+enum { RANGES = 70, REFUSED = 40 };
+
+static struct ddp_mr *mrs[RANGES];
+static struct iovec ranges[RANGES];
+
+/* All of them lie in the memfd of a region. */
+static void make_ranges(void)
+{
+	cr_assert_eq(ddp_alloc_mr(pd, 1 << 20, DDP_ACCESS_LOCAL_WRITE, &mr), 0);
+	for (size_t i = 0; i < RANGES; i++)
+		ranges[i] = (struct iovec){(char *)mr->addr + 100 * i, 50 + i};
+}
+
+static unsigned count_records(uint32_t op)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < fake.nrec; i++)
+		n += fake.rec[i].hdr.op == op;
+	return n;
+}
+
+Test(memory, each_range_of_a_list_becomes_a_region)
+{
+	make_ranges();
+	cr_assert_eq(ddp_reg_mrs(pd, ranges, RANGES, DDP_ACCESS_REMOTE_READ, NULL, mrs), 0, "%s",
+		     ddp_last_reason());
+	for (size_t i = 0; i < RANGES; i++) {
+		const struct msg_reg_own_mr *req = &fake.rec[2 + i].reg_own_mr;
+
+		cr_assert_eq(req->reg.hdr.op, MSG_REG_OWN_MR);
+		cr_assert_eq(req->reg.offset, 100 * i);
+		cr_assert_eq(req->reg.len, 50 + i);
+		cr_assert_eq(req->reg.access, DDP_ACCESS_REMOTE_READ);
+		cr_assert_eq(mrs[i]->addr, ranges[i].iov_base);
+		cr_assert_eq(mrs[i]->iova, (uintptr_t)ranges[i].iov_base);
+		cr_assert_eq(mrs[i]->rkey, 0x1a2b3c00 + 3 + i, "the reply of this one");
+	}
+	cr_assert_eq(ddp_dealloc_pd(pd), -EBUSY);
+	cr_assert_eq(ddp_dereg_mrs(mrs, RANGES), 0);
+	cr_assert_eq(count_records(MSG_DEREG_MR), RANGES);
+	for (size_t i = 0; i < RANGES; i++)
+		cr_assert_null(mrs[i]);
+	cr_assert_eq(ddp_dereg_mrs(mrs, RANGES), 0, "NULL has no effect");
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+	cr_assert_eq(ddp_dealloc_pd(pd), 0);
+}
+
+/* Answers the first one of 32 when the next one is there. */
+static void wait_for_the_next(struct fake *f, struct fake_reply *r)
+{
+	struct pollfd p = {.fd = f->fd, .events = POLLIN};
+
+	if (r->hdr.op == MSG_REG_OWN_MR && count_records(MSG_REG_OWN_MR) % 32 == 1 &&
+	    poll(&p, 1, 10000) != 1)
+		fake_refuse(r, EIO, "the next request waits for this reply");
+}
+
+Test(memory, requests_of_a_list_do_not_wait_for_replies)
+{
+	make_ranges();
+	fake.script = wait_for_the_next;
+	cr_assert_eq(ddp_reg_mrs(pd, ranges, RANGES, 1, NULL, mrs), 0, "%s", ddp_last_reason());
+	cr_assert_eq(ddp_dereg_mrs(mrs, RANGES), 0);
+}
+
+static void refuse_some(struct fake *f, struct fake_reply *r)
+{
+	char text[40];
+	unsigned n = count_records(MSG_REG_OWN_MR);
+
+	(void)f;
+	if (r->hdr.op != MSG_REG_OWN_MR)
+		return;
+	r->reg_own_mr.handle = 1000 + n;
+	if (n < REFUSED)
+		return;
+	snprintf(text, sizeof(text), "region %u is one too many", n);
+	fake_refuse(r, EDQUOT, text);
+}
+
+Test(memory, all_ranges_of_a_list_or_none)
+{
+	struct ddp_mr *untouched = mr;
+	unsigned before;
+
+	make_ranges();
+	before = open_fds();
+	mrs[0] = untouched;
+	fake.script = refuse_some;
+	cr_assert_eq(ddp_reg_mrs(pd, ranges, RANGES, 1, NULL, mrs), -EDQUOT);
+	cr_assert(reason_has("region 40 is one too many"));
+	cr_assert_eq(mrs[0], untouched);
+	cr_assert_eq(count_records(MSG_DEREG_MR), REFUSED - 1);
+	for (uint32_t n = 1; n < REFUSED; n++) {
+		unsigned times = 0;
+
+		for (unsigned i = 0; i < fake.nrec; i++)
+			times += fake.rec[i].hdr.op == MSG_DEREG_MR &&
+				 fake.rec[i].dereg_mr.handle == 1000 + n;
+		cr_assert_eq(times, 1, "region %u", n);
+	}
+	cr_assert_eq(open_fds(), before);
+	fake.script = NULL;
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+	cr_assert_eq(ddp_dealloc_pd(pd), 0, "%s", ddp_last_reason());
+}
+
+Test(memory, a_range_that_cannot_be_registered_sends_nothing)
+{
+	make_ranges();
+	ranges[5].iov_len = 0;
+	cr_assert_eq(ddp_reg_mrs(pd, ranges, 32, 1, NULL, mrs), -EINVAL);
+	cr_assert_eq(count_records(MSG_REG_OWN_MR), 0);
+	cr_assert_eq(ddp_reg_mrs(pd, ranges, 0, 1, NULL, mrs), 0);
+	cr_assert_eq(ddp_reg_mrs(pd, ranges, 2, 1,
+				 &(struct ddp_reg_attr){.struct_size = sizeof(struct ddp_reg_attr),
+							.flags = DDP_REG_IOVA},
+				 mrs),
+		     -EINVAL);
+	cr_assert(reason_has("DDP_REG_IOVA"));
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+	cr_assert_eq(ddp_dealloc_pd(pd), 0);
+}
+
+static void refuse_second(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	if (r->hdr.op == MSG_DEREG_MR && count_records(MSG_DEREG_MR) == 2)
+		fake_refuse(r, EBUSY, "a window is bound to it");
+}
+
+Test(memory, a_region_that_stays_does_not_stop_the_others)
+{
+	make_ranges();
+	cr_assert_eq(ddp_reg_mrs(pd, ranges, 4, 1, NULL, mrs), 0);
+	fake.script = refuse_second;
+	cr_assert_eq(ddp_dereg_mrs(mrs, 4), -EBUSY);
+	cr_assert(reason_has("a window is bound to it"));
+	cr_assert_null(mrs[0]);
+	cr_assert_not_null(mrs[1]);
+	cr_assert_null(mrs[2]);
+	cr_assert_null(mrs[3]);
+	cr_assert_eq(ddp_dereg_mrs(mrs, 4), 0);
+}
+
+Test(memory, without_a_daemon_a_list_ends_all_the_same)
+{
+	make_ranges();
+	cr_assert_eq(ddp_reg_mrs(pd, ranges, RANGES, 1, NULL, mrs), 0);
+	fake_die(&fake);
+	cr_assert_eq(ddp_reg_mrs(pd, ranges, 2, 1, NULL, &mr), -EPIPE);
+	cr_assert_eq(ddp_dereg_mrs(mrs, RANGES), 0);
+	for (size_t i = 0; i < RANGES; i++)
+		cr_assert_null(mrs[i]);
 }

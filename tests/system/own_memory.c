@@ -381,6 +381,43 @@ static void takes_every_second_page(void)
 	munmap(p, 1000 * page);
 }
 
+static uint32_t regions_of_domain(void)
+{
+	struct ddp_pd_attr attr = DDP_INIT(ddp_pd_attr);
+
+	MUST(ddp_query_pd(b.pd, &attr));
+	return attr.mrs;
+}
+
+/* All ranges of a list, of which one cannot be registered, and then all without it. */
+static void takes_a_list(void)
+{
+	enum { RANGES = 300 };
+	static struct iovec range[RANGES];
+	struct ddp_mr *mrs[RANGES];
+	char *p = map_pages(RANGES),
+	     *bad = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t before = regions_of_domain();
+
+	for (size_t i = 0; i < RANGES; i++)
+		range[i] = (struct iovec){p + i * page + i, page / 2};
+	range[RANGES - 1].iov_base = bad;
+	is("a list with memory that is not readable",
+	   (uint64_t)-ddp_reg_mrs(b.pd, range, RANGES, RIG_ALL, NULL, mrs), EFAULT);
+	is("regions after it", regions_of_domain(), before);
+	range[RANGES - 1].iov_base = p;
+	MUST(ddp_reg_mrs(b.pd, range, RANGES, RIG_ALL, NULL, mrs));
+	is("regions of the list", regions_of_domain(), before + RANGES);
+	peer_puts(mrs[0], mrs[0]->iova, "the first");
+	peer_puts(mrs[200], mrs[200]->iova + 10, "one of 300");
+	same("the first range of a list", p, "the first", 10);
+	same("a range in the middle", p + 200 * page + 210, "one of 300", 11);
+	MUST(ddp_dereg_mrs(mrs, RANGES));
+	is("regions at the end", regions_of_domain(), before);
+	munmap(p, RANGES * page);
+	munmap(bad, page);
+}
+
 static size_t count_maps(void)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -503,6 +540,7 @@ int main(int argc, char **argv)
 	protects_and_advises();
 	forks_with_pages();
 	takes_every_second_page();
+	takes_a_list();
 	fills_gaps();
 	if (MAPS_ARE_OURS)
 		names_the_limit_of_maps();

@@ -37,6 +37,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -231,6 +232,14 @@ int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
 	       const struct ddp_reg_attr *attr, struct ddp_mr **ret);
 
 /*
+ * The same for n ranges: ret[i] is the region of range[i]. It takes a fraction of the time of n
+ * calls, because library and daemon wake each other once for many of them. All are registered, or
+ * none: then ret is unchanged. -EINVAL: DDP_REG_IOVA is set.
+ */
+int ddp_reg_mrs(struct ddp_pd *pd, const struct iovec *range, size_t n, unsigned access,
+		const struct ddp_reg_attr *attr, struct ddp_mr **ret);
+
+/*
  * Ties the region to the session of one QP; qp NULL unties it. No other session can then use its
  * STag, and the peer's Send with Invalidate can invalidate it (RFC 5040 5.3 permits that for such
  * STags alone). The region gets a new lkey and rkey. The call also makes an invalidated region
@@ -251,6 +260,10 @@ int ddp_notify_mr(struct ddp_mr *mr, struct ddp_cq *cq, uint64_t wr_id);
 /* Ends the registration: after the return no peer can access the memory through it. -EBUSY while a
  * window is bound to it. mr may be NULL. */
 int ddp_dereg_mr(struct ddp_mr *mr);
+
+/* The same for n regions, in a fraction of the time. Those that end become NULL; the return value
+ * is the failure of the first other one. */
+int ddp_dereg_mrs(struct ddp_mr **mr, size_t n);
 
 /* The properties that ddp_rereg_mr() changes. */
 enum ddp_rereg {
