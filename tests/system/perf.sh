@@ -21,7 +21,8 @@ for op in write read send fetch-add; do
 done
 perf -j -q 2 -t 1 -i 20 "$b" send bw >"$tmp/bw.json" || fail "send bw: $(cat "$tmp/said")"
 perf -j -q 2 -c 50 -r 2 "$b" write lat >"$tmp/lat.json" || fail "write lat: $(cat "$tmp/said")"
-valid_tool ddperf="$tmp/bw.json" ddperf="$tmp/lat.json"
+perf -j -c 3 --pause 20 "$b" send lat >"$tmp/sparse.json" || fail "sparse latency: $(cat "$tmp/said")"
+valid_tool ddperf="$tmp/bw.json" ddperf="$tmp/lat.json" ddperf="$tmp/sparse.json"
 python3 - "$tmp" <<'PYTHON' || fail 'figures'
 import json, sys
 
@@ -40,6 +41,10 @@ for op in ("write", "read", "send", "fetch-add"):
 assert read("bw")["messages"] > 0 and not read("bw")["bidirectional"]
 lat = read("lat")
 assert (lat["messages"], lat["samples"]) == (200, 200), lat
+sparse = read("sparse")
+# The rests are between the messages and not in them.
+assert sparse["pause_ms"] == 20 and sparse["elapsed_s"] >= 0.06 and lat["pause_ms"] == 0, sparse
+assert sparse["elapsed_s"] - 0.06 >= 6e-6 * sparse["latency_min_us"], sparse
 assert lat["latency_min_us"] <= lat["latency_runs_median_us"] <= lat["latency_max_us"], lat
 PYTHON
 
@@ -84,6 +89,7 @@ while read -r words; do
 	[ -s "$tmp/said" ] && [ ! -s "$tmp/out" ] || fail "ddperf $words: $(cat "$tmp/out")"
 done <<WORDS
 -b $b write lat
+--pause 20 $b write rate
 -a -S 64 $b write bw
 -a -I $b write bw
 --plot $tmp/x.svg $b write bw

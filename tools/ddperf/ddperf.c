@@ -35,6 +35,8 @@ static const struct option_row rows[] = {
 			   "how long to run before measuring"),
 	OPTION_ROW_NUM(interval_ms, "i", "interval", "MS", "an interval", 1, MAX_INTERVAL_MS,
 		       "milliseconds per sample of bw and rate"),
+	OPTION_ROW_NUM(pause_ms, NULL, "pause", "MS", "a pause", 1, MAX_INTERVAL_MS,
+		       "lat: milliseconds of rest before each message"),
 	OPTION_ROW_FLAG(inline_data, "I", "inline", "put the data into the work request"),
 	OPTION_ROW_FLAG(own_memory, "m", "own-memory",
 			"register memory of malloc() instead of allocating regions"),
@@ -125,6 +127,8 @@ static int check_options(const struct ddperf_opts *o)
 
 	if (o->both && o->metric == DDPERF_LAT)
 		wrong = "--bidirectional: lat is measured one message at a time; take bw or rate";
+	else if (o->pause_ms && o->metric != DDPERF_LAT)
+		wrong = "--pause: bw and rate have no rests between messages; take lat";
 	else if (o->all && o->size)
 		wrong = "--all and --size exclude each other";
 	else if (o->all && o->inline_data)

@@ -26,6 +26,7 @@ struct ddperf_opts {
 	uint64_t count;       /* messages to measure */
 	double warm_up;       /* seconds */
 	uint32_t interval_ms; /* of bandwidth and rate samples */
+	uint32_t pause_ms;    /* latency: before each round */
 	const char *plot;     /* file, NULL: none */
 	const char *compare;  /* file with the JSON of an earlier run, NULL: none */
 	bool serve, inline_data, own_memory, json, csv, once;

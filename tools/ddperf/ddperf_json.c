@@ -51,6 +51,7 @@ static void add_head(struct json_out *j, const struct ddperf_run *run)
 	json_out_bool(j, "bidirectional", o->both);
 	json_out_bool(j, "inline", o->inline_data);
 	json_out_fixed(j, "warm_up_s", o->warm_up, 3);
+	json_out_uint(j, "pause_ms", o->pause_ms);
 }
 
 static void add_figures(struct json_out *j, const struct ddperf_opts *o,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Latency: one message at a time. */
 #include <errno.h>
+#include <poll.h>
 
 #include "tools/common/clock.h"
 #include "tools/common/message.h"
@@ -134,6 +135,16 @@ static int one_round(struct ddperf_run *run)
 	}
 }
 
+/* Sparse traffic: the rest before a round, which is not a part of it. A signal ends it. Returns the
+ * time when the round begins. */
+static uint64_t rest(const struct ddperf_run *run, uint64_t now_ns)
+{
+	if (!run->o->pause_ms || !run->res)
+		return now_ns;
+	poll(NULL, 0, (int)run->o->pause_ms);
+	return clock_now_ns();
+}
+
 int ddperf_pingpong(struct ddperf_run *run)
 {
 	double ways =
@@ -146,6 +157,7 @@ int ddperf_pingpong(struct ddperf_run *run)
 	       !tool_stopped()) {
 		uint64_t t1;
 
+		t0 = rest(run, t0);
 		r = one_round(run);
 		t1 = clock_now_ns();
 		if (r == 0 && run->res && run->res->samples.n < MAX_SAMPLES)

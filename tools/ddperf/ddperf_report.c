@@ -42,6 +42,8 @@ static void print_words(const struct ddperf_run *run, const struct ddperf_result
 	printf("  %-12s%s\n", "measured", ddperf_figures_meaning(o));
 	printf("  %-12s%llu of %u bytes, depth %u%s", "messages", (unsigned long long)f->messages,
 	       o->size, o->depth, o->inline_data ? ", inline" : "");
+	if (o->pause_ms)
+		printf(", %u ms of rest before each", o->pause_ms);
 	print_way(o);
 	printf(", in %.3f s%s\n", res->there.elapsed, res->interrupted ? ", interrupted" : "");
 	print_figures(o, f);
