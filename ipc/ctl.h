@@ -125,7 +125,8 @@ struct ctl_status {
 	uint64_t transport_bytes;       /* memory of the transport's associations */
 	char last_error[CTL_ERROR_MAX]; /* the line of the last event with an error */
 	uint64_t last_error_ms;         /* since then */
-	uint32_t draining, pad;         /* no new session begins */
+	uint32_t draining;              /* no new session begins */
+	uint32_t spurious;              /* chunks sent again that the peer had already */
 	char waits_for[CTL_WAITS];      /* items of `listen` without an address, and why */
 	uint64_t guesses, slowed; /* errors of peers about STags; sessions that waited for them */
 };
@@ -134,7 +135,8 @@ struct ctl_status {
 struct ctl_flow {
 	uint64_t rate;        /* bytes per second that were acknowledged lately */
 	uint64_t pacing_rate; /* bytes per second; 0: it is not paced */
-	uint32_t flight, pad; /* bytes */
+	uint32_t flight;      /* bytes */
+	uint32_t spurious;    /* of an association: chunks sent again that the peer had already */
 	char limited_by[16];  /* why it does not send more now */
 };
 

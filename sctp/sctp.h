@@ -353,6 +353,7 @@ struct sctp_info {
 	uint32_t srtt_us, rto_us, cwnd, peer_rwnd;
 	uint32_t unacked;     /* messages that were sent or queued and are not acknowledged */
 	uint64_t retransmits; /* DATA chunks sent again */
+	uint64_t spurious;    /* of these: the peer reports that it had the chunk already */
 	uint64_t wrong_tags;  /* packets from its addresses and ports with another tag */
 	bool takes_batches;
 	bool unreachable;  /* ICMP reported it of the primary path, and no answer arrived since */
@@ -406,6 +407,7 @@ struct sctp_stats {
 	uint64_t refused_handshakes; /* beyond max_assocs, or without memory */
 	uint64_t dropped_replies;    /* answers that had no room */
 	uint64_t retransmits;        /* DATA chunks sent again */
+	uint64_t spurious;           /* of these: the peer reports that it had the chunk already */
 	uint64_t fast_retransmits, timeouts, tail_probes;
 	uint64_t duplicates; /* DATA chunks received again */
 	uint64_t icmp_ignored;

@@ -13,6 +13,7 @@
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
 #include "daemon/service/show_impl.h"
+#include "util/minmax.h"
 
 static void count_clients(struct show *s, struct ctl_status *r)
 {
@@ -79,6 +80,7 @@ bool show_status(struct show *s)
 	r->tx_bytes = st.tx_bytes;
 	r->rx_bytes = st.rx_bytes;
 	r->retransmits = st.retransmits;
+	r->spurious = (uint32_t)min_u64(st.spurious, UINT32_MAX);
 	r->bad_crc = st.bad_crc;
 	r->bad_packets = st.bad_packets;
 	r->unknown_packets = st.unknown;
@@ -112,6 +114,7 @@ static void put_link(struct ctl_assoc *r, const struct llp_info *info)
 	r->peer_rwnd = info->peer_rwnd;
 	r->unacked = info->unacked;
 	r->retransmits = info->retransmits;
+	r->flow.spurious = (uint32_t)min_u64(info->spurious, UINT32_MAX);
 	r->wrong_tags = info->wrong_tags;
 }
 

@@ -202,6 +202,7 @@ struct llp_info {
 	uint32_t mtu;         /* of the path */
 	uint32_t srtt_us, rto_ms, cwnd, peer_rwnd, unacked;
 	uint64_t retransmits; /* DATA chunks sent again */
+	uint64_t spurious;    /* of these: the peer had the chunk already; `user` alone knows it */
 	uint64_t wrong_tags;  /* packets in its name with another verification tag */
 	bool acks; /* llp_report_acks() has an effect, or acked() is called in each turn; else
 		      messages of other sessions may delay acked() without limit */
@@ -212,6 +213,7 @@ struct llp_stats {
 	uint64_t tx_packets, rx_packets, tx_batches, rx_batches, tx_bytes, rx_bytes;
 	uint64_t bad_crc, bad_packets, tx_errors;
 	uint64_t retransmits; /* DATA chunks sent again */
+	uint64_t spurious;    /* as in llp_info */
 	uint64_t unknown;     /* packets of peers without association */
 	uint64_t over_budget; /* packets of such peers, and handshakes, beyond the rate for all */
 	uint64_t over_share;  /* the same, beyond the share of their network */

@@ -352,6 +352,7 @@ static void user_stats(const struct llp *llp, struct llp_stats *ret)
 	st = (struct llp_stats){.bad_crc = core.bad_crc,
 				.bad_packets = core.bad_packets,
 				.retransmits = core.retransmits,
+				.spurious = core.spurious,
 				.unknown = core.unknown,
 				.over_budget = core.over_budget,
 				.over_share = core.over_share,

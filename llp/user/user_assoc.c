@@ -433,6 +433,7 @@ void llp_user_info(const struct llp_conn *lc, struct llp_info *ret)
 		.peer_rwnd = i.peer_rwnd,
 		.unacked = i.unacked,
 		.retransmits = i.retransmits,
+		.spurious = i.spurious,
 		.wrong_tags = i.wrong_tags,
 		.acks = true,
 	};

@@ -55,6 +55,7 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 		.peer_rwnd = a->window.rwnd,
 		.unacked = a->tx.next_tsn - a->tx.cum - 1,
 		.retransmits = a->flight.repeated,
+		.spurious = a->flight.spurious,
 		.wrong_tags = a->id.wrong_tags,
 		.takes_batches = a->agreed.takes_batches,
 		.tag = a->id.own_tag,

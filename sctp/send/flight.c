@@ -185,7 +185,15 @@ void sctp_flight_restore(struct sctp_flight *f, struct sctp_queue *q, struct sct
 
 void sctp_flight_clear(struct sctp_flight *f)
 {
-	*f = (struct sctp_flight){.repeated = f->repeated};
+	*f = (struct sctp_flight){.repeated = f->repeated, .spurious = f->spurious};
+}
+
+bool sctp_flight_duplicate(struct sctp_flight *f)
+{
+	if (f->spurious == f->repeated)
+		return false;
+	f->spurious++;
+	return true;
 }
 
 /* ---- questions ---- */

@@ -28,6 +28,7 @@ struct sctp_flight {
 	struct sctp_tx_list lost; /* in the order of TSNs, nearly */
 	uint32_t payload;         /* in flight on all paths: uses up the peer's window */
 	uint64_t repeated;        /* chunks that were sent again, ever */
+	uint64_t spurious;        /* of these: the peer had the chunk already */
 };
 
 /* The part of a path. */
@@ -84,6 +85,9 @@ void sctp_flight_restore(struct sctp_flight *f, struct sctp_queue *q, struct sct
 			 unsigned path);
 /* p->first is the earliest chunk in flight on the path again. It never goes back. */
 void sctp_flight_settle(const struct sctp_queue *q, struct sctp_path_flight *p, unsigned path);
+/* The peer reports a chunk that it got twice. True if a repetition of ours explains it: each one
+ * does once, so duplicates of the network hardly count. */
+bool sctp_flight_duplicate(struct sctp_flight *f);
 /* The chunk in flight on the path that was sent last; there is one. */
 uint32_t sctp_flight_last(const struct sctp_flight *f, const struct sctp_queue *q, unsigned path);
 

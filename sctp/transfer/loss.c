@@ -167,6 +167,7 @@ void sctp_loss_late(struct sctp_path *p, uint32_t tsn, uint64_t sent_us)
 
 void sctp_loss_duplicate(struct sctp_assoc *a, uint32_t tsn)
 {
+	a->s->st.spurious += sctp_flight_duplicate(&a->flight);
 	for (unsigned i = 0; i < a->paths.n; i++) {
 		struct sctp_path *p = &a->paths.at[i];
 

@@ -299,6 +299,25 @@ Test(recovery, a_reduction_stays_if_one_repetition_was_needed)
 	cr_assert_lt(peer_info(&p).cwnd, cwnd / 2 + 2 * 1188);
 }
 
+/* What the peer had already is counted apart, once for each repetition: also a copy that the
+ * network made is reported as a duplicate. */
+Test(recovery, repetitions_that_the_peer_had_already_are_counted)
+{
+	const uint32_t dup[] = {base, base, base + 1};
+
+	sent(1);
+	sack_with_duplicates(base, dup, 2);
+	base++;
+	cr_expect_eq(script_stats(&p).spurious, 0);
+	repeat_two();
+	sack_with_duplicates(base + 5, &dup[2], 1);
+	cr_expect_eq(script_stats(&p).spurious, 1);
+	sack_with_duplicates(base + 5, dup, 3);
+	cr_expect_eq(script_stats(&p).spurious, 2);
+	cr_expect_eq(peer_info(&p).spurious, 2);
+	cr_expect_eq(script_stats(&p).retransmits, 2);
+}
+
 /* All six chunks are out of flight, and the first one was sent again. */
 static void time_out(void)
 {
