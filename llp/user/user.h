@@ -25,8 +25,9 @@ enum { USER_CLEAR, USER_COVERED, USER_COVERS };
 
 struct user_sock {
 	struct udp *udp;
-	uint8_t quiet; /* turns in which it had no packet: user_io.c */
-	bool watched;  /* in user.room */
+	uint8_t quiet;      /* turns in which it had no packet: user_io.c */
+	uint64_t looked_us; /* when it was read last */
+	bool watched;       /* in user.room */
 };
 
 /* The route to an address, kept for a while. */

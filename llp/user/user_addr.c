@@ -175,7 +175,7 @@ void llp_user_close_socks(struct user *t, unsigned i)
 	for (unsigned k = 0; k < t->ncovers; k++) {
 		add_stats(&t->closed, t->sock[k][i].udp);
 		udp_close(t->sock[k][i].udp);
-		t->sock[k][i] = (struct user_sock){NULL, 0, false};
+		t->sock[k][i] = (struct user_sock){.udp = NULL};
 	}
 }
 

@@ -9,10 +9,11 @@
 enum {
 	/* A socket that is full for longer must not delay the others: its packets are dropped. */
 	MAX_FULL_US = 100000,
-	/* To read a socket costs a system call. One that had no packet for so many turns is read in
-	 * each eighth turn; a turn follows while a socket has packets. */
+	/* To read a socket costs a system call. One that had no packet for so many turns is left
+	 * alone for a while, but not by the first turn after a sleep, which its packet may have
+	 * ended. */
 	QUIET = 128,
-	QUIET_EACH = 8,
+	QUIET_US = 20,
 };
 
 /* The argument of a socket's callbacks. */
@@ -81,13 +82,9 @@ static void on_error(void *arg, const struct udp_error *e)
 }
 
 /* False if the socket is to be left alone in this turn. */
-static bool is_due(struct user_sock *s)
+static bool is_due(const struct user_sock *s, uint64_t now_us)
 {
-	if (s->quiet < QUIET || s->quiet % QUIET_EACH == 0)
-		return true;
-	if (++s->quiet == QUIET + QUIET_EACH)
-		s->quiet = QUIET;
-	return false;
+	return s->quiet < QUIET || now_us - s->looked_us >= QUIET_US;
 }
 
 static bool read_sock(struct user *t, unsigned cover, unsigned i, unsigned budget)
@@ -96,9 +93,10 @@ static bool read_sock(struct user *t, unsigned cover, unsigned i, unsigned budge
 	struct from at = {t, (uint8_t)i, cover == USER_COVERED};
 	bool any;
 
-	if (!is_due(s))
+	if (!is_due(s, t->now_us))
 		return false;
-	s->quiet++;
+	s->looked_us = t->now_us;
+	s->quiet += s->quiet < QUIET;
 	any = udp_recv(s->udp, budget, on_packets, &at) > 0;
 	if (any)
 		s->quiet = 0;

@@ -304,6 +304,13 @@ void rig_turn(void)
 	}
 }
 
+void rig_turn_of(struct llp *t)
+{
+	llp_tick(t, now_ms());
+	llp_input(t, 256);
+	llp_flush(t);
+}
+
 void rig_until(const unsigned *counter, unsigned want)
 {
 	uint64_t end = now_ms() + RIG_WAIT_MS;

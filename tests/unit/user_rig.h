@@ -64,6 +64,9 @@ void rig_release_clock(uint64_t passed_us);
 /* One turn of all transports, sleeping until there is something to do. */
 void rig_turn(void);
 
+/* A turn of one transport as the daemon has them, without a sleep: timers, input, output. */
+void rig_turn_of(struct llp *t);
+
 /* Turns until *counter is at least `want`; fails the test after RIG_WAIT_MS. */
 void rig_until(const unsigned *counter, unsigned want);
 
