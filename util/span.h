@@ -8,7 +8,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "util/words.h"
 
 struct span {
 	uint8_t *p;
@@ -25,15 +26,10 @@ static inline size_t span_total(const struct span *s, unsigned n)
 	return sum;
 }
 
-/* Copies a list of n spans, not their bytes. Most have one, which takes less than a call of
- * memcpy().
- */
+/* Copies a list of n spans, not their bytes. Most were made just now. */
 static inline void span_copy_list(struct span *to, const struct span *from, unsigned n)
 {
-	if (n == 1)
-		*to = *from;
-	else
-		memcpy(to, from, n * sizeof(*to));
+	words_copy(to, from, n * sizeof(*to));
 }
 
 /*

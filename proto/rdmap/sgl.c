@@ -30,7 +30,6 @@ int sgl_resolve(struct sgl list, uint64_t off, uint32_t len, const struct sgl_ac
 		struct span ret[SGL_MAX], struct sgl_fault *ret_fault)
 {
 	const struct sgl_elem *e = list.elem, *end = e + list.n;
-	struct span out[SGL_MAX];
 	int nout = 0;
 
 	assert(list.n <= SGL_MAX);
@@ -42,17 +41,16 @@ int sgl_resolve(struct sgl list, uint64_t off, uint32_t len, const struct sgl_ac
 
 		if (part == 0)
 			continue;
-		reason = check_part(e, off, part, access, &out[nout].p);
+		reason = check_part(e, off, part, access, &ret[nout].p);
 		if (reason != STAG_E_OK) {
 			*ret_fault = (struct sgl_fault){e, reason};
 			return -1;
 		}
-		out[nout++].len = part;
+		ret[nout++].len = part;
 		len -= part;
 		off = 0;
 	}
 	assert(len == 0);
-	span_copy_list(ret, out, (unsigned)nout);
 	return nout;
 }
 

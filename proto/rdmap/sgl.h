@@ -39,13 +39,16 @@ struct sgl_fault {
 	int reason; /* STAG_E_ */
 };
 
-/* Copies n elements. Most receives have one, which takes less than a call of memcpy(). */
+/* Copies n elements that were made just now (util/words.h). Most receives have one. */
 static inline void sgl_copy(struct sgl_elem *to, const struct sgl_elem *from, unsigned n)
 {
-	if (n == 1)
-		*to = *from;
-	else
-		memcpy(to, from, n * sizeof(*to));
+	for (unsigned i = 0; i < n; i++) {
+		struct sgl_elem e = from[i];
+
+		words_apart(e.len);
+		words_apart(e.stag);
+		to[i] = e;
+	}
 }
 
 /* Sum of the lengths of n elements. */
@@ -53,7 +56,7 @@ uint64_t sgl_total(const struct sgl_elem *e, unsigned n);
 
 /*
  * Resolves bytes [off, off + len) of the list, which are within it, to at most SGL_MAX spans; len 0
- * gives none. Returns the number of spans, or -1 with *ret_fault.
+ * gives none. Returns the number of spans, or -1 with *ret_fault; then ret is undefined.
  */
 int sgl_resolve(struct sgl list, uint64_t off, uint32_t len, const struct sgl_access *access,
 		struct span ret[SGL_MAX], struct sgl_fault *ret_fault);
