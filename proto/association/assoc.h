@@ -200,9 +200,9 @@ struct assoc_seg {
 	uint16_t sid;
 	uint16_t head_len;
 	uint32_t ppid;
-	uint32_t len; /* of the whole message, head and body */
-	bool urgent;  /* a session, or a program, waits for its SACK */
 	unsigned nbody;
+	uint32_t len;                /* of the whole message, head and body */
+	bool urgent;                 /* a session, or a program, waits for its SACK */
 	uint8_t head[WIRE_HEAD_MAX]; /* DDP-SSN and headers */
 	struct span body[SGL_MAX];   /* payload in place, or private data */
 };

@@ -9,9 +9,10 @@ enum {
 	LITTLE = 8, /* less than this part of a packet is not worth a segment */
 };
 
-void ddp_tx_begin(struct ddp_tx *m, const struct wire_ddp *ddp, uint32_t len)
+struct wire_ddp *ddp_tx_begin(struct ddp_tx *m, uint32_t len)
 {
-	*m = (struct ddp_tx){.ddp = *ddp, .len = len};
+	*m = (struct ddp_tx){.ddp = {.dv = 1, .rv = 1}, .len = len};
+	return &m->ddp;
 }
 
 /* Part size for the fewest parts of at most max bytes; all parts but the last have this size. */
@@ -51,14 +52,7 @@ bool ddp_tx_last(const struct ddp_tx *m)
 
 size_t ddp_tx_head(const struct ddp_tx *m, uint8_t *p)
 {
-	struct wire_ddp h = m->ddp;
-
-	h.last = ddp_tx_last(m);
-	if (h.tagged)
-		h.to += m->off;
-	else
-		h.mo += m->off;
-	return wire_ddp_put(p, &h);
+	return wire_ddp_put_at(p, &m->ddp, m->off, ddp_tx_last(m));
 }
 
 void ddp_tx_taken(struct ddp_tx *m)

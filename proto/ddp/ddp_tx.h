@@ -22,8 +22,9 @@ struct ddp_tx {
 	uint32_t now;        /* payload of the current segment */
 };
 
-/* Begins a message: ddp is its header, with TO or MO of its first byte. */
-void ddp_tx_begin(struct ddp_tx *m, const struct wire_ddp *ddp, uint32_t len);
+/* Begins a message with so much payload. Returns its header, to be filled in where it is, with TO
+ * or MO of the first byte: both versions are 1, all else is 0. */
+struct wire_ddp *ddp_tx_begin(struct ddp_tx *m, uint32_t len);
 
 /*
  * Returns the payload length of the next segment, at offset m->off; mulpdu limits header and

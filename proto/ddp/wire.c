@@ -36,18 +36,23 @@ static_assert(WIRE_TERM_MAX ==
 
 size_t wire_ddp_put(uint8_t *p, const struct wire_ddp *h)
 {
-	p[0] = (uint8_t)((h->tagged ? DDP_T : 0) | (h->last ? DDP_L : 0) | (h->dv & DDP_DV));
+	return wire_ddp_put_at(p, h, 0, h->last);
+}
+
+size_t wire_ddp_put_at(uint8_t *p, const struct wire_ddp *h, uint32_t off, bool last)
+{
+	p[0] = (uint8_t)((h->tagged ? DDP_T : 0) | (last ? DDP_L : 0) | (h->dv & DDP_DV));
 	p[1] = (uint8_t)((h->rv & RDMAP_RV) << RDMAP_RV_SHIFT |
 			 (h->rsv & RDMAP_RSV) << RDMAP_RSV_SHIFT | (h->opcode & RDMAP_OPCODE));
 	if (h->tagged) {
 		be_put32(p + 2, h->stag);
-		be_put64(p + 6, h->to);
+		be_put64(p + 6, h->to + off);
 		return WIRE_TAGGED_LEN;
 	}
 	be_put32(p + 2, h->inv_stag);
 	be_put32(p + 6, h->qn);
 	be_put32(p + 10, h->msn);
-	be_put32(p + 14, h->mo);
+	be_put32(p + 14, h->mo + off);
 	return WIRE_UNTAGGED_LEN;
 }
 

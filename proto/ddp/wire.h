@@ -105,6 +105,9 @@ struct wire_ddp {
 /* Writes the header, without DDP-SSN. Returns its length, 14 or 18. */
 size_t wire_ddp_put(uint8_t *p, const struct wire_ddp *h);
 
+/* The same for the segment that begins `off` bytes later in the message of h. */
+size_t wire_ddp_put_at(uint8_t *p, const struct wire_ddp *h, uint32_t off, bool last);
+
 /* Reads a header. Returns its length, or 0 if len is less than the T bit requires. */
 size_t wire_ddp_get(const uint8_t *p, size_t len, struct wire_ddp *ret);
 

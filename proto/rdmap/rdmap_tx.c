@@ -11,31 +11,28 @@ enum {
 	RESPONSE_BURST = 4, /* responses in a row while our own requests wait */
 };
 
-static const struct wire_ddp HEADER = {.dv = 1, .rv = 1};
-
 /* ---- responses, and the Terminate ---- */
 
 static void begin_read_response(struct rdmap *ep, const struct rdmap_ird_slot *s)
 {
-	struct wire_ddp h = HEADER;
 	struct wire_read_req req;
+	struct wire_ddp *h;
 
 	wire_read_req_get(s->body, &req);
-	h.opcode = WIRE_OP_READ_RESP;
-	h.tagged = true;
-	h.stag = req.sink_stag; /* the peer's, copied unchecked (RFC 5040 4.4) */
-	h.to = req.sink_to;
-	ddp_tx_begin(&ep->tx.msg, &h, req.size);
+	h = ddp_tx_begin(&ep->tx.msg, req.size);
+	h->opcode = WIRE_OP_READ_RESP;
+	h->tagged = true;
+	h->stag = req.sink_stag; /* the peer's, copied unchecked (RFC 5040 4.4) */
+	h->to = req.sink_to;
 }
 
 static void begin_atomic_response(struct rdmap *ep)
 {
-	struct wire_ddp h = HEADER;
+	struct wire_ddp *h = ddp_tx_begin(&ep->tx.msg, WIRE_ATOMIC_RESP_LEN);
 
-	h.opcode = WIRE_OP_ATOMIC_RESP;
-	h.qn = WIRE_QN_ATOMIC_RESP;
-	h.msn = ep->tx.msn[h.qn];
-	ddp_tx_begin(&ep->tx.msg, &h, WIRE_ATOMIC_RESP_LEN);
+	h->opcode = WIRE_OP_ATOMIC_RESP;
+	h->qn = WIRE_QN_ATOMIC_RESP;
+	h->msn = ep->tx.msn[h->qn];
 }
 
 /* One queue for both, so that responses leave in the order of the requests (RFC 7306 7). */
@@ -54,12 +51,11 @@ static void begin_response(struct rdmap *ep)
 
 static void begin_terminate(struct rdmap *ep)
 {
-	struct wire_ddp h = HEADER;
+	struct wire_ddp *h = ddp_tx_begin(&ep->tx.msg, ep->tx.term_len);
 
-	h.opcode = WIRE_OP_TERMINATE;
-	h.qn = WIRE_QN_TERMINATE;
-	h.msn = ep->tx.msn[WIRE_QN_TERMINATE];
-	ddp_tx_begin(&ep->tx.msg, &h, ep->tx.term_len);
+	h->opcode = WIRE_OP_TERMINATE;
+	h->qn = WIRE_QN_TERMINATE;
+	h->msn = ep->tx.msn[WIRE_QN_TERMINATE];
 	ep->tx.kind = RDMAP_TERMINATE;
 }
 

@@ -313,19 +313,18 @@ static void begin_work(struct rdmap *ep, uint32_t len)
 	const struct rdmap_wr *wr = ep->tx.wr;
 	struct rdmap_rec *r = rdmap_sq_youngest(&ep->sq);
 	uint32_t header = rdmap_work_header(wr);
-	struct wire_ddp h = {.dv = 1, .rv = 1};
+	struct wire_ddp *h = ddp_tx_begin(&ep->tx.msg, header ? header : len);
 
 	r->len = len;
 	if (ep->raw)
-		rdmap_raw_address(wr, &h);
+		rdmap_raw_address(wr, h);
 	else
-		address(wr, &h);
-	if (!h.tagged)
-		h.msn = ep->tx.msn[h.qn];
+		address(wr, h);
+	if (!h->tagged)
+		h->msn = ep->tx.msn[h->qn];
 	if (ep->tx.part == 0)
-		r->msn = h.msn;
+		r->msn = h->msn;
 	r->parts = ep->tx.part + 1U;
-	ddp_tx_begin(&ep->tx.msg, &h, header ? header : len);
 	ep->tx.kind = RDMAP_WORK;
 	ep->tx.burst = 0;
 	ep->tx.within = wr->fetch && ep->ops->reach ? 0 : UINT64_MAX;
@@ -375,14 +374,14 @@ void rdmap_work_probe(struct rdmap *ep)
 /* The request stays the youngest; its Read counts against ORD like any other. */
 static bool begin_probe(struct rdmap *ep)
 {
-	struct wire_ddp h = {.dv = 1, .rv = 1};
+	struct wire_ddp *h;
 
 	if (ep->tx.no_answers || rdmap_orq_len(&ep->sq) == ep->sq.ord)
 		return false;
 	ep->tx.rtr = 0;
-	address(ep->tx.wr, &h);
-	h.msn = ep->tx.msn[h.qn];
-	ddp_tx_begin(&ep->tx.msg, &h, WIRE_READ_REQ_LEN);
+	h = ddp_tx_begin(&ep->tx.msg, WIRE_READ_REQ_LEN);
+	address(ep->tx.wr, h);
+	h->msn = ep->tx.msn[h->qn];
 	ep->tx.kind = RDMAP_WORK;
 	ep->tx.burst = 0;
 	return true;

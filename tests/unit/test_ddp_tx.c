@@ -14,7 +14,7 @@ static unsigned cut_all(bool tagged, uint32_t len, uint32_t mulpdu)
 	struct ddp_tx m;
 	bool last;
 
-	ddp_tx_begin(&m, &first, len);
+	*ddp_tx_begin(&m, len) = first;
 	do {
 		uint8_t b[WIRE_UNTAGGED_LEN];
 		struct wire_ddp h;
@@ -73,7 +73,7 @@ Test(ddp_tx, answer_stays_until_the_segment_is_taken)
 	const struct wire_ddp first = {.tagged = true, .dv = 1, .rv = 1};
 	struct ddp_tx m;
 
-	ddp_tx_begin(&m, &first, 3000);
+	*ddp_tx_begin(&m, 3000) = first;
 	cr_expect_eq(ddp_tx_cut(&m, 1514, DDP_TX_NO_ROOM), 1500);
 	cr_expect_eq(ddp_tx_cut(&m, 1514, DDP_TX_NO_ROOM), 1500);
 	cr_expect_eq(ddp_tx_cut(&m, 9000, DDP_TX_NO_ROOM), 1500, "a larger limit does not re-cut");
@@ -87,7 +87,7 @@ Test(ddp_tx, segments_fill_packets)
 	const uint32_t room[] = {514, 1514, 1514}, want[] = {500, 1500, 1000};
 	struct ddp_tx m;
 
-	ddp_tx_begin(&m, &first, 3000);
+	*ddp_tx_begin(&m, 3000) = first;
 	for (int i = 0; i < 3; i++) {
 		cr_expect_eq(ddp_tx_cut(&m, 1514, room[i]), want[i], "segment %d", i);
 		cr_expect_eq(ddp_tx_last(&m), i == 2);
@@ -100,12 +100,12 @@ Test(ddp_tx, little_room_and_short_messages_are_not_cut_for)
 	const struct wire_ddp first = {.tagged = true, .dv = 1, .rv = 1};
 	struct ddp_tx m;
 
-	ddp_tx_begin(&m, &first, 3000);
+	*ddp_tx_begin(&m, 3000) = first;
 	cr_expect_eq(ddp_tx_cut(&m, 1514, 0), 1500);
 	cr_expect_eq(ddp_tx_cut(&m, 1514, 114), 1500);
 	cr_expect_eq(ddp_tx_cut(&m, 1514, 9000), 1500);
-	ddp_tx_begin(&m, &first, 1500);
+	*ddp_tx_begin(&m, 1500) = first;
 	cr_expect_eq(ddp_tx_cut(&m, 1514, 514), 1500);
-	ddp_tx_begin(&m, &first, 0);
+	*ddp_tx_begin(&m, 0) = first;
 	cr_expect_eq(ddp_tx_cut(&m, 1514, 514), 0);
 }
