@@ -85,16 +85,15 @@ void notice_written(struct notice *n, uint32_t qp_num)
  * soon as the client has taken this one, and others may have used that room by then. */
 static void push_notice(struct notice *n)
 {
-	const struct wqe_cqe e = {
+	n->cq->reserved++;
+	*cq_slot(n->cq) = (struct wqe_cqe){
 		.wr_id = n->wr_id,
 		.qp_num = n->qp_num,
 		.opcode = WQE_WRITE_NOTICE,
 		.imm = n->writes,
 		.inv_rkey = n->stag,
 	};
-
-	n->cq->reserved++;
-	cq_push(n->cq, &e, false);
+	cq_push(n->cq, false);
 	n->last = n->cq->completions;
 	n->writes = 0;
 }

@@ -256,11 +256,13 @@ void cq_unreserve(struct cq *cq, uint32_t n)
 		wake_waiters(cq); /* the client does not know of this room, so it will not ring */
 }
 
-void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited)
+struct wqe_cqe *cq_slot(struct cq *cq)
 {
-	struct wqe_cqe *slot = ring_reserve(&cq->ring);
+	return ring_reserve(&cq->ring);
+}
 
-	*slot = *e;
+void cq_push(struct cq *cq, bool solicited)
+{
 	ring_submit(&cq->ring);
 	cq->reserved--;
 	cq->completions++;

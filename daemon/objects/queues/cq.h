@@ -81,8 +81,10 @@ uint64_t cq_taken(struct cq *cq);
 /* Gives n reserved entries back unused; queue pairs that wait for room are woken. */
 void cq_unreserve(struct cq *cq, uint32_t n);
 
-/* Writes an entry for which room was reserved. */
-void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited);
+/* The next entry, for which room was reserved: in memory that its client may change. cq_push()
+ * publishes it. */
+struct wqe_cqe *cq_slot(struct cq *cq);
+void cq_push(struct cq *cq, bool solicited);
 
 /* Rings each queue that has new entries and a sleeping reader, once. True if there was any. */
 bool cq_ring_bells(struct worker *w);

@@ -234,26 +234,33 @@ static uint32_t posted_recvs(void *user)
 
 /* ---- completing ---- */
 
-static struct wqe_cqe entry_of(const struct qp *qp, const struct rdmap_done *done)
+static uint8_t flags_of(const struct rdmap_done *done)
 {
-	return (struct wqe_cqe){
-		.wr_id = done->cookie,
-		.qp_num = qp->num,
-		.status = done->status,
-		.opcode = done->op,
-		.flags = (uint8_t)((done->invalidated ? CQE_WITH_INV : 0) |
-				   (done->solicited ? CQE_SOLICITED : 0) |
-				   (done->immediate ? CQE_WITH_IMM : 0)),
-		.imm = done->imm,
-		.byte_len = done->len,
-		.inv_rkey = done->inv_stag,
-		.err_perr = done->at.perr,
-		.err_term = done->at.term,
-		.err_stag = done->at.stag,
-		.err_to = done->at.to,
-		.err_len = done->at.len,
-		.qn = done->qn,
-	};
+	return (uint8_t)((done->invalidated ? CQE_WITH_INV : 0) |
+			 (done->solicited ? CQE_SOLICITED : 0) |
+			 (done->immediate ? CQE_WITH_IMM : 0));
+}
+
+/* Each member by itself: a struct that is made first would be read as soon as it was written
+ * (util/words.h). */
+static void fill_entry(struct wqe_cqe *e, const struct qp *qp, const struct rdmap_done *done)
+{
+	e->wr_id = done->cookie;
+	e->qp_num = qp->num;
+	e->status = done->status;
+	e->opcode = done->op;
+	e->flags = flags_of(done);
+	e->pad = 0;
+	e->imm = done->imm;
+	e->byte_len = done->len;
+	e->inv_rkey = done->inv_stag;
+	e->err_perr = done->at.perr;
+	e->err_term = done->at.term;
+	e->err_stag = done->at.stag;
+	e->err_to = done->at.to;
+	e->err_len = done->at.len;
+	e->qn = done->qn;
+	e->pad2 = 0;
 }
 
 /* Returns the index behind the entry that is complete now; 0: its queue has none. */
@@ -271,7 +278,7 @@ static void complete_work(void *user, const struct rdmap_done *done)
 	struct cq *cq = recv ? qp->wq.recv_cq : qp->wq.send_cq;
 	struct ring *ring = recv ? &qp->wq.rq : &qp->wq.sq;
 	uint32_t index = count_done(qp, recv);
-	struct wqe_cqe e;
+	struct wqe_cqe *e;
 
 	if (recv)
 		qp->wq.taken_recv--;
@@ -282,9 +289,10 @@ static void complete_work(void *user, const struct rdmap_done *done)
 	if (done->status == RDMAP_SUCCESS && !done->signaled) {
 		cq_unreserve(cq, 1);
 	} else {
-		e = entry_of(qp, done);
-		e.index = index;
-		cq_push(cq, &e, done->solicited || done->status != RDMAP_SUCCESS);
+		e = cq_slot(cq);
+		fill_entry(e, qp, done);
+		e->index = index;
+		cq_push(cq, done->solicited || done->status != RDMAP_SUCCESS);
 	}
 	if (index)
 		ring_set_done(ring, index);
