@@ -15,7 +15,8 @@ enum {
 	QUEUE_E_BROKEN, /* the client's index is out of range: the client is at fault */
 };
 
-/* Bytes beyond the entry's size stay unchanged. */
+/* Elements and inline data are copied as far as the head of the entry uses them and the entry has
+ * them; the rest is undefined. */
 int queue_pop_send(struct ring *sq, struct wqe_send *ret);
 int queue_pop_recv(struct ring *rq, struct wqe_recv *ret);
 

@@ -216,13 +216,15 @@ static void chunk_sent(struct build *w, uint32_t tsn)
 	} else if (tsn == q->cum + 1) {
 		sctp_stall_progress(a);
 	}
-	/* 6.3.2 (R1), and 6.1: a repeated earliest chunk starts T3 again. */
-	if (sctp_flight_sent(&a->flight, q, &p->flight, p->index, tsn))
-		p->t3_us = a->s->now + p->rto.rto_us;
-	t->sent_us = a->s->now;
+	/* Before the state changes: the compiler reads the byte of the state with these
+	 * (util/words.h). */
 	t->misses = 0;
 	t->acked = false;
 	t->words = w->len / 4 & 0x3fff;
+	t->sent_us = a->s->now;
+	/* 6.3.2 (R1), and 6.1: a repeated earliest chunk starts T3 again. */
+	if (sctp_flight_sent(&a->flight, q, &p->flight, p->index, tsn))
+		p->t3_us = a->s->now + p->rto.rto_us;
 	w->wire += sctp_tx_wire(t);
 	if (tsn == q->cum + 1)
 		sctp_stall_sent(p, t);

@@ -234,7 +234,7 @@ static uint32_t posted_recvs(void *user)
 
 /* ---- completing ---- */
 
-static uint8_t flags_of(const struct rdmap_done *done)
+static uint8_t bits_of_done(const struct rdmap_done *done)
 {
 	return (uint8_t)((done->invalidated ? CQE_WITH_INV : 0) |
 			 (done->solicited ? CQE_SOLICITED : 0) |
@@ -249,7 +249,7 @@ static void fill_entry(struct wqe_cqe *e, const struct qp *qp, const struct rdma
 	e->qp_num = qp->num;
 	e->status = done->status;
 	e->opcode = done->op;
-	e->flags = flags_of(done);
+	e->flags = bits_of_done(done);
 	e->pad = 0;
 	e->imm = done->imm;
 	e->byte_len = done->len;
