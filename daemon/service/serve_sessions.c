@@ -5,6 +5,7 @@
 #include "daemon/net/endpoint_addrs.h"
 #include "daemon/net/path.h"
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/datagrams/reserved.h"
 #include "daemon/objects/sessions/listener.h"
 #include "daemon/objects/sessions/primary_path.h"
 #include "daemon/objects/sessions/qp.h"
@@ -17,15 +18,19 @@
 int serve_listen(struct client *c, const struct msg_listen *req, struct msg_listener *ret,
 		 struct reply *rep)
 {
-	return listener_create(c, req, 0, ret, rep);
+	int r = reserved_check_listen(c->daemon, req, rep);
+
+	return r ? r : listener_create(c, req, 0, ret, rep);
 }
 
 int serve_listen_key(struct client *c, const struct msg_listen_key *req, struct msg_listener *ret,
 		     struct reply *rep)
 {
+	int r = reserved_check_listen(c->daemon, &req->listen, rep);
+
 	if (req->key == 0)
 		return reply_violation(rep, EINVAL, "listen: service key 0");
-	return listener_create(c, &req->listen, req->key, ret, rep);
+	return r ? r : listener_create(c, &req->listen, req->key, ret, rep);
 }
 
 void serve_unlisten(struct listener *l)
@@ -53,7 +58,9 @@ int serve_query_request(struct client *c, const struct msg_handle *req,
 
 int serve_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 {
-	return qp_connect(qp, req, rep);
+	int r = reserved_check_connect(qp->client->daemon, req, rep);
+
+	return r ? r : qp_connect(qp, req, rep);
 }
 
 void serve_disconnect(struct qp *qp)

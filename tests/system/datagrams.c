@@ -399,8 +399,6 @@ int main(int argc, char **argv)
 {
 	bool same_daemon;
 
-	if (argc == 5 && strcmp(argv[1], "crowd") == 0)
-		return far_crowd(argv + 2);
 	if (argc == 4 && strcmp(argv[1], "hold") == 0)
 		return far_hold(argv[2], argv[3]);
 	if (argc == 6 && strcmp(argv[1], "share") == 0)
@@ -436,7 +434,7 @@ int main(int argc, char **argv)
 	handles(argv[4]);
 	many();
 	if (!same_daemon)
-		far_foreign(argv[5]);
+		far_reserved(argv[5]);
 	side_close(&a);
 	side_close(&b);
 	ok("all objects can be freed");

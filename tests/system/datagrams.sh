@@ -11,6 +11,7 @@ a=$(address 0) b=$(address 1)
 daemon a "$a"
 daemon b "$b"
 port=5042 # session.datagram_port
+carriers=$bin/tests/raw/carriers # a peer that is no daemon
 "$datagrams" "$(socket_of a)" "$(socket_of a)" "$a" "$a" $port || fail 'inside one daemon'
 "$datagrams" "$(socket_of a)" "$(socket_of b)" "$a" "$b" $port || fail 'between two daemons'
 eventually 10 none_of a qp mr mw cq srq pd session || fail 'objects are left'
@@ -77,20 +78,38 @@ send_to_nobody() { "$datagrams" send "$(socket_of a)" "$a" "$b" 7654321 1 >"$tmp
 eventually 10 send_to_nobody || fail 'a datagram to nobody is not counted'
 echo 'ok a datagram to nobody is counted'
 
-# A network of peers has at most three quarters of the carriers that a daemon accepts, so datagrams of others arrive.
-IFS=. read -r _ c2 c3 c4 <<<"$(address 3)"
-daemon c "127.$c2.$((c3 ^ 128)).$c4"
-background crowd "$datagrams" crowd "$(socket_of a)" "$b" $port
-eventually 60 grep -q '^crowd' "$tmp/crowd.log" || fail 'the crowd does not end'
-crowd=$(sed -n 's/^crowd //p' "$tmp/crowd.log")
-[ "$crowd" -ge 500 ] && [ "$crowd" -le 768 ] || fail "$crowd carriers of one network: at most 768 were expected"
-came=$(grep -c '^came' "$tmp/hold.log")
-more_came() { [ "$(grep -c '^came' "$tmp/hold.log")" -gt "$came" ]; }
-send_of_c() { "$datagrams" send "$(socket_of c)" "127.$c2.$((c3 ^ 128)).$c4" "$b" "$number" 1 >"$tmp/send.log" && more_came; }
-eventually 10 send_of_c || fail 'a datagram of another network does not come'
-echo "ok a network with $crowd carriers leaves room for others"
-stop crowd
-stop c || fail "daemon c: exit status $?"
+came_before=$(grep -c '^came' "$tmp/hold.log")
+more_came() { [ "$(grep -c '^came' "$tmp/hold.log")" -gt "$came_before" ]; }
+
+# A peer that is no daemon is refused, or its messages are dropped: it has an SCTP of its own.
+foreign_peers() {
+	before=$(lost)
+	"$carriers" foreign "$(address 2)" "$b" $port || fail 'a foreign peer'
+	eventually 10 one_more || fail 'messages that are no datagrams are not counted'
+	more_came && fail 'what is no datagram came'
+	send && eventually 10 more_came || fail 'a datagram does not come after those of a foreign peer'
+	echo 'ok what a foreign peer sends harms nobody'
+
+	# A network of peers has at most three quarters of the carriers that a daemon accepts, so datagrams of others arrive.
+	local crowd c2 c3 c4
+	IFS=. read -r _ c2 c3 c4 <<<"$(address 3)"
+	daemon c "127.$c2.$((c3 ^ 128)).$c4"
+	background crowd "$carriers" crowd "$(address 2)" "$b" $port
+	eventually 60 grep -q '^crowd' "$tmp/crowd.log" || fail 'the crowd does not end'
+	crowd=$(sed -n 's/^crowd //p' "$tmp/crowd.log")
+	[ "$crowd" -ge 500 ] && [ "$crowd" -le 768 ] || fail "$crowd carriers of one network: at most 768 were expected"
+	came_before=$(grep -c '^came' "$tmp/hold.log")
+	send_of_c() { "$datagrams" send "$(socket_of c)" "127.$c2.$((c3 ^ 128)).$c4" "$b" "$number" 1 >"$tmp/send.log" && more_came; }
+	eventually 10 send_of_c || fail 'a datagram of another network does not come'
+	echo "ok a network with $crowd carriers leaves room for others"
+	stop crowd
+	stop c || fail "daemon c: exit status $?"
+}
+if [ "$DDP_TRANSPORT" = user ]; then
+	foreign_peers
+else
+	echo 'left out: foreign peers, whose program has the transport user alone'
+fi
 
 # Without datagrams the carrier ends, although its queue pair does not.
 background sender "$datagrams" send "$(socket_of a)" "$a" "$b" "$number" 2

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Datagrams between two daemons: foreign peers, and the end of a daemon. */
+/* Datagrams between two daemons: what programs may not do, and the end of a daemon. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,98 +20,59 @@ static struct ddp_qp *plain_qp(struct ddp_id *id)
 	return qp;
 }
 
-/* A program that connects to the port of datagrams, with this private data. */
-static bool connects(struct ddp_id *id, const void *hello, size_t len, const char *port)
+/* The call must be refused, for a reason that has this word. */
+static void refused_for(const char *what, int came, const char *word)
+{
+	const char *reason = ddp_last_reason();
+
+	if (came != -EACCES || !strstr(reason, word))
+		fail("%s: %d, %s; -EACCES and a reason with \"%s\" were expected", what, came,
+		     reason, word);
+	ok("%s is refused", what);
+}
+
+/* A program connects to a port of the other daemon, with this private data. */
+static void try_to_connect(const char *what, uint16_t port, const void *hello, const char *word)
 {
 	struct ddp_conn_param p = DDP_INIT(ddp_conn_param);
 	struct sockaddr_in peer = b.at;
-	struct ddp_cm_event *ev;
-	bool up;
+	struct ddp_id *id;
+	struct ddp_qp *qp;
 
-	peer.sin_port = htons((uint16_t)atoi(port));
+	peer.sin_port = htons(port);
 	p.private_data = hello;
-	p.private_len = len;
-	MUST(ddp_connect(id, (struct sockaddr *)&peer, &p));
-	MUST(ddp_get_cm_event(a.e.ctx, &ev, RIG_WAIT_MS));
-	up = ev->type == DDP_CM_ESTABLISHED;
-	ddp_ack_cm_event(ev);
-	return up;
+	p.private_len = hello ? 8 : 0;
+	MUST(ddp_create_id(a.e.ctx, NULL, &id));
+	qp = plain_qp(id);
+	refused_for(what, ddp_connect(id, (struct sockaddr *)&peer, &p), word);
+	MUST(ddp_destroy_qp(qp));
+	MUST(ddp_destroy_id(id));
 }
 
-/* Messages that are no datagrams, and one that is: the number of nobody. */
-static void send_anything(struct ddp_qp *qp, uint32_t len, unsigned seed)
+static void try_to_listen(struct end *e, uint16_t port)
 {
-	struct ddp_sge sge = end_sge(&a.e, 0, len);
-	struct ddp_send_wr wr = {.opcode = seed % 8 == 7 ? DDP_WR_RDMA_WRITE : DDP_WR_SEND,
-				 .sg_list = &sge,
-				 .num_sge = 1,
-				 .rdma = {seed, 0x100 * seed}};
+	struct ddp_listen_attr attr = DDP_INIT(ddp_listen_attr);
+	struct ddp_id *id;
 
-	end_fill(&a.e, 0, len, seed);
-	if (seed % 2)
-		*end_at(&a.e, 0) = 1;
-	(void)ddp_post_send(qp, &wr, NULL);
+	MUST(ddp_create_id(e->ctx, NULL, &id));
+	refused_for("a listener", ddp_listen(id, NULL, port, 0), "session.datagram_port");
+	attr.port = port;
+	attr.service_key = 7;
+	refused_for("one with a service key", ddp_listen_service(id, &attr),
+		    "session.datagram_port");
+	MUST(ddp_destroy_id(id));
 }
 
-/* Promise: a peer at the port of datagrams that is no daemon is refused, or its messages are
- * dropped. */
-void far_foreign(const char *port)
+void far_reserved(const char *text)
 {
-	static const char hello[8] = "ddpdgm\0\1";
-	static const uint32_t lengths[] = {0, 1, 23, 24, 25, 100, 4120, 4121, 20000};
+	const uint16_t port = (uint16_t)atoi(text);
 
-	for (unsigned i = 0; i < 40; i++) {
-		struct ddp_cm_event *ev;
-		struct ddp_id *id;
-		struct ddp_qp *qp;
-
-		MUST(ddp_create_id(a.e.ctx, NULL, &id));
-		qp = plain_qp(id);
-		if (i == 0) {
-			if (connects(id, "foreign", 7, port))
-				fail("a foreign program was accepted");
-			ok("a foreign program is refused");
-		} else if (connects(id, hello, sizeof(hello), port)) {
-			for (unsigned n = 0; n < 4; n++)
-				send_anything(qp, lengths[i % 9], i + n);
-			MUST(ddp_disconnect(id));
-			MUST(ddp_get_cm_event(a.e.ctx, &ev, RIG_WAIT_MS));
-			ddp_ack_cm_event(ev);
-		}
-		MUST(ddp_destroy_qp(qp));
-		MUST(ddp_destroy_id(id));
-		end_drain(&a.e);
-	}
-	end_drain(&b.e);
-	side_recv(&b, SIDE_AT, SIDE_SLOT);
-	side_send(&a, side_to(&a, b.num), 10);
-	side_arrived(&b, &a, 10);
-	ok("what it sends harms nobody");
-}
-
-/* Opens carriers until one is refused, prints how many there are, and keeps them. */
-int far_crowd(char **argv)
-{
-	static const char hello[8] = "ddpdgm\0\1";
-	unsigned n = 0;
-	bool up;
-
-	end_open(&a.e, "a", argv[0]);
-	b.at = (struct sockaddr_in){.sin_family = AF_INET};
-	if (inet_pton(AF_INET, argv[1], &b.at.sin_addr) != 1)
-		fail("%s is not an address", argv[1]);
-	do {
-		struct ddp_id *id;
-
-		MUST(ddp_create_id(a.e.ctx, NULL, &id));
-		plain_qp(id);
-		up = connects(id, hello, sizeof(hello), argv[2]);
-		n += up;
-	} while (up && n < 2000);
-	printf("crowd %u\n", n);
-	fflush(stdout);
-	pause();
-	return 0;
+	try_to_connect("a connect to the port", port, NULL, "session.datagram_port");
+	try_to_connect("one with the private data of daemons", port, "ddpdgm\0\1", "datagram_port");
+	try_to_connect("the same to another port", port + 1, "ddpdgm\0\1", "ddpdgm");
+	try_to_connect("that of another version", port + 1, "ddpdgm\0\2", "ddpdgm");
+	try_to_listen(&a.e, port);
+	try_to_listen(&b.e, port);
 }
 
 /* Waits for datagrams, and prints how many came. */

@@ -44,12 +44,9 @@ struct ddp_wc side_arrived(struct side *s, const struct side *from, uint32_t len
 
 /* ---- tests/system/datagrams_far.c ---- */
 
-/* Promise: a peer at the port of datagrams that is no daemon is refused, or its messages are
- * dropped. */
-void far_foreign(const char *port);
-
-/* Opens sessions as daemons do that send datagrams, until one is refused: SOCKET ADDRESS PORT. */
-int far_crowd(char **argv);
+/* Promise: programs have no session with the port of datagrams, nor one as daemons have it with
+ * any other, and do not listen there. */
+void far_reserved(const char *port);
 
 /* Waits for datagrams, and prints how many came. */
 int far_hold(const char *socket, const char *address);

@@ -12,6 +12,7 @@
 #include "daemon/objects/datagrams/flight.h"
 #include "daemon/objects/datagrams/numbers.h"
 #include "daemon/objects/datagrams/outbox.h"
+#include "daemon/objects/datagrams/reserved.h"
 #include "daemon/objects/datagrams/wire_datagram.h"
 #include "daemon/objects/memory/stags.h"
 #include "daemon/objects/sessions/carrier_owner.h"
@@ -31,8 +32,6 @@ enum {
 	PEER_IDLE_MS = 6 * IDLE_MS, /* of an accepted one: usually the peer ends it */
 	AGAIN_MS = 200,             /* after a failure: datagrams are dropped meanwhile */
 };
-
-static const uint8_t HELLO[8] = "ddpdgm\0\1"; /* private data of the Initiate; with a version */
 
 struct carrier {
 	struct qp qp;
@@ -397,7 +396,7 @@ static struct carrier *open_carrier(struct carrier_owner *o, const struct flight
 {
 	struct reply rep = {.nfds = 0};
 	struct msg_connect req = {
-		.npeers = 1, .nlocals = f->from->family != 0, .private_len = sizeof(HELLO)};
+		.npeers = 1, .nlocals = f->from->family != 0, .private_len = RESERVED_HELLO};
 	struct carrier *c = carrier_new(o, true, &rep);
 
 	if (!c)
@@ -407,7 +406,7 @@ static struct carrier *open_carrier(struct carrier_owner *o, const struct flight
 	req.peers[0] = c->remote;
 	req.peers[0].port = (uint16_t)worker_of(c)->daemon->cfg.session.datagram_port;
 	req.locals[0] = c->local;
-	memcpy(req.private_data, HELLO, sizeof(HELLO));
+	memcpy(req.private_data, reserved_hello, RESERVED_HELLO);
 	begin_life(c);
 	if (qp_connect(&c->qp, &req, &rep))
 		carrier_over(c);
@@ -482,7 +481,7 @@ bool carrier_accept(struct carrier_owner *peers, struct association *assoc,
 	struct carrier *c;
 
 	*reason = "it is not for datagrams";
-	if (ev->priv_len != sizeof(HELLO) || memcmp(ev->priv, HELLO, sizeof(HELLO)) != 0)
+	if (ev->priv_len != RESERVED_HELLO || memcmp(ev->priv, reserved_hello, RESERVED_HELLO) != 0)
 		return false;
 	*reason = "there is no memory for it";
 	c = carrier_new(peers, false, &rep);

@@ -9,6 +9,7 @@
 
 #include "daemon/base/state.h"
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/datagrams/reserved.h"
 #include "daemon/objects/sessions/listener.h"
 #include "util/addr.h"
 
@@ -44,7 +45,7 @@ static int listen_free(struct port *p, struct client *by)
 		start = (uint32_t)p->accepts.worker->now_ms;
 	for (uint32_t i = 0; i < FREE_PORTS; i++) {
 		p->number = (uint16_t)(FIRST_FREE + (start + i) % FREE_PORTS);
-		if (client_port_rule(by, p->number))
+		if (client_port_rule(by, p->number) || reserved_port(by->daemon, p->number))
 			continue;
 		r = listen_both(p);
 		if (r != -EADDRINUSE)
