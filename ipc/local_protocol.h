@@ -17,7 +17,7 @@
  */
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 17,
+	IPC_VERSION_MINOR = 18,
 
 	/* Each minor number added: */
 	IPC_MINOR_FIRST = 0,
@@ -39,6 +39,7 @@ enum {
 	IPC_MINOR_DONE = 15,       /* ring_shared.done, wqe_cqe.index */
 	IPC_MINOR_RNR = 16,        /* MSG_SET_QP_RNR, MSG_QP_RNR */
 	IPC_MINOR_DATAGRAM = 17,   /* MSG_QP_DATAGRAM and its operations */
+	IPC_MINOR_NUMBER = 18,     /* MSG_TAKE_QP_NUMBER */
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"
@@ -143,7 +144,8 @@ enum {
 	X(SET_QP_RNR,    set_qp_rnr,    qp,       RECORD(msg_qp_rnr),        EMPTY,                      0, RNR,         SAME) \
 	X(CREATE_AH,     create_ah,     client,   RECORD(msg_create_ah),     RECORD(msg_handle),         0, DATAGRAM,    SAME) \
 	X(DESTROY_AH,    destroy_ah,    ah,       HANDLE,                    SURE_EMPTY,                 0, DATAGRAM,    SAME) \
-	X(SET_QP_QKEY,   set_qp_qkey,   qp,       RECORD(msg_qp_qkey),       EMPTY,                      0, DATAGRAM,    SAME)
+	X(SET_QP_QKEY,   set_qp_qkey,   qp,       RECORD(msg_qp_qkey),       EMPTY,                      0, DATAGRAM,    SAME) \
+	X(TAKE_QP_NUMBER, take_qp_number, qp,     RECORD(msg_qp_number),     EMPTY,                      0, NUMBER,      SAME)
 /* clang-format on */
 
 #endif

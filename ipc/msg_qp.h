@@ -72,6 +72,13 @@ struct msg_qp_qkey {
 	uint32_t qkey;
 };
 
+/* A datagram queue pair takes the number of another one, which ends. */
+struct msg_qp_number {
+	struct msg_hdr hdr;
+	uint32_t handle;
+	uint32_t from;
+};
+
 /* Where datagrams go. Ports are 0. */
 struct msg_create_ah {
 	struct msg_hdr hdr;

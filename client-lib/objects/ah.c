@@ -93,3 +93,19 @@ int ddp_set_qp_qkey(struct ddp_qp *qp, uint32_t qkey)
 		return reason_fail(-EINVAL, "ddp_set_qp_qkey: QP %u is not for datagrams", qp->num);
 	return request_set_qp_qkey(ctx, "ddp_set_qp_qkey", &req);
 }
+
+int ddp_take_qp_number(struct ddp_qp *qp, struct ddp_qp *from)
+{
+	struct msg_qp_number req = {.handle = qp->handle, .from = from->handle};
+	struct ddp_ctx *ctx = qp->sq.ctx;
+	int r = context_here(ctx, "ddp_take_qp_number");
+
+	if (r)
+		return r;
+	if (ctx->minor < IPC_MINOR_NUMBER)
+		return reason_fail(-EOPNOTSUPP, "ddp_take_qp_number: the daemon is too old for it");
+	if (from->sq.ctx != ctx)
+		return reason_fail(-EINVAL,
+				   "ddp_take_qp_number: the QPs belong to different contexts");
+	return request_take_qp_number(ctx, "ddp_take_qp_number", &req);
+}

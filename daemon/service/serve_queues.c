@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Requests about completion queues, shared receive queues, queue pairs and address handles. */
+#include <errno.h>
+
+#include "daemon/objects/client/handles.h"
 #include "daemon/objects/datagrams/ah.h"
 #include "daemon/objects/queues/cq.h"
 #include "daemon/objects/queues/srq.h"
@@ -82,6 +85,13 @@ int serve_set_qp_rnr(struct qp *qp, const struct msg_qp_rnr *req, struct reply *
 int serve_set_qp_qkey(struct qp *qp, const struct msg_qp_qkey *req, struct reply *rep)
 {
 	return qp_set_qkey(qp, req, rep);
+}
+
+int serve_take_qp_number(struct qp *qp, const struct msg_qp_number *req, struct reply *rep)
+{
+	struct qp *from = handles_qp(qp->client, req->from, rep);
+
+	return from ? qp_take_number(qp, from, rep) : -ENOENT;
 }
 
 void serve_destroy_qp(struct qp *qp)

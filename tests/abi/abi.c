@@ -199,6 +199,8 @@ static const struct member m_msg_qp_rnr[] = {M(msg_qp_rnr, hdr), M(msg_qp_rnr, h
 					     M(msg_qp_rnr, retry), M(msg_qp_rnr, timer_ms)};
 static const struct member m_msg_qp_qkey[] = {M(msg_qp_qkey, hdr), M(msg_qp_qkey, handle),
 					      M(msg_qp_qkey, qkey)};
+static const struct member m_msg_qp_number[] = {M(msg_qp_number, hdr), M(msg_qp_number, handle),
+						M(msg_qp_number, from)};
 static const struct member m_msg_create_ah[] = {M(msg_create_ah, hdr), M(msg_create_ah, pd),
 						M(msg_create_ah, pad), M(msg_create_ah, remote),
 						M(msg_create_ah, local)};
@@ -498,6 +500,7 @@ static const struct {
 	       S(msg_options_state),
 	       S(msg_qp_rnr),
 	       S(msg_qp_qkey),
+	       S(msg_qp_number),
 	       S(msg_create_ah),
 	       S(msg_resize_cq),
 	       S(msg_reg_own_mr),

@@ -54,6 +54,18 @@ Test(datagram, the_daemon_learns_type_key_and_address)
 	cr_expect_eq(fake_last(&fake, MSG_SET_QP_QKEY)->set_qp_qkey.qkey, 5);
 }
 
+Test(datagram, the_daemon_learns_whose_number_it_takes)
+{
+	struct ddp_qp_init init = datagrams();
+	struct ddp_qp *next = make_qp(&init, 0);
+	const struct msg_qp_number *m;
+
+	cr_assert_eq(ddp_take_qp_number(next, dgram), 0, "%s", ddp_last_reason());
+	m = &fake_last(&fake, MSG_TAKE_QP_NUMBER)->take_qp_number;
+	cr_expect_eq(m->handle, fake.nqp, "the fake counts them");
+	cr_expect_eq(m->from, fake.nqp - 1);
+}
+
 Test(datagram, a_send_has_where_it_goes)
 {
 	struct ddp_send_wr wr = to(0xffffff);

@@ -291,6 +291,14 @@ static void fill_qp_qkey(struct chaos *c, void *rec)
 	m->qkey = chaos_below(c, 3);
 }
 
+static void fill_qp_number(struct chaos *c, void *rec)
+{
+	struct msg_qp_number *m = rec;
+
+	m->handle = chaos_handle(c, CHAOS_QP);
+	m->from = chaos_handle(c, CHAOS_QP);
+}
+
 static void fill_create_ah(struct chaos *c, void *rec)
 {
 	struct msg_create_ah *m = rec;
@@ -485,6 +493,7 @@ struct chaos_row {
 #define ROW_CREATE_AH ROW_MAKES(msg_create_ah, fill_create_ah, CHAOS_AH)
 #define ROW_DESTROY_AH ROW_ENDS(msg_handle, fill_ah, CHAOS_AH)
 #define ROW_SET_QP_QKEY ROW(msg_qp_qkey, fill_qp_qkey)
+#define ROW_TAKE_QP_NUMBER ROW(msg_qp_number, fill_qp_number)
 
 static const struct chaos_row table[MSG_OP_COUNT] = {
 #define X(op, ...) [MSG_##op] = ROW_##op,

@@ -299,6 +299,58 @@ static void flushed(void)
 	b.qp = kept;
 }
 
+/* A Send that fails flushes those after it, also those that are there already, until the program
+ * sets the Q_Key. The queue pair receives meanwhile. */
+static void failed_send(void)
+{
+	struct ddp_send_wr wr = side_to(&a, b.num);
+	struct ddp_sge sge = end_sge(&a.e, 0, 10);
+
+	sge.lkey ^= 0x100;
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	wr.send_flags = 0;
+	MUST(ddp_post_send(a.qp, &wr, NULL));
+	sge.lkey ^= 0x100;
+	for (unsigned i = 0; i < 3; i++)
+		MUST(ddp_post_send(a.qp, &wr, NULL));
+	end_done(&a.e, DDP_WC_SEND, DDP_WC_LOC_KEY_ERR);
+	for (unsigned i = 0; i < 3; i++)
+		end_done(&a.e, DDP_WC_SEND, DDP_WC_FLUSH_ERR);
+	side_recv(&a, SIDE_AT, SIDE_SLOT);
+	side_send(&b, side_to(&b, a.num), 10);
+	side_arrived(&a, &b, 10);
+	MUST(ddp_set_qp_qkey(a.qp, SIDE_QKEY));
+	side_recv(&b, SIDE_AT, SIDE_SLOT);
+	side_send(&a, side_to(&a, b.num), 10);
+	side_arrived(&b, &a, 10);
+	ok("a Send that fails flushes those after it until the Q_Key is set");
+}
+
+/* Datagrams to the number of one reach the other, and are of that number. */
+static void taken_number(void)
+{
+	struct ddp_qp_init init = side_init(&b);
+	struct ddp_qp *before = b.qp;
+	const uint32_t own = b.num;
+	uint32_t num;
+
+	side_recv(&b, SIDE_AT, SIDE_SLOT);
+	MUST(ddp_create_qp(NULL, b.e.pd, &init, &b.qp));
+	num = ddp_qp_num(b.qp);
+	REFUSED("its own number", ddp_take_qp_number(b.qp, b.qp), EINVAL);
+	MUST(ddp_take_qp_number(b.qp, before));
+	end_done(&b.e, DDP_WC_RECV, DDP_WC_FLUSH_ERR);
+	REFUSED("a number for one that has ended", ddp_take_qp_number(before, b.qp), EINVAL);
+	MUST(ddp_destroy_qp(before));
+	side_recv(&b, SIDE_AT, SIDE_SLOT);
+	side_send(&a, side_to(&a, own), 10);
+	is("the number of its completion", end_done(&b.e, DDP_WC_RECV, DDP_WC_SUCCESS).qp_num, num);
+	side_recv(&a, SIDE_AT, SIDE_SLOT);
+	side_send(&b, side_to(&b, a.num), 10);
+	is("the number of the sender", side_arrived(&a, &b, 10).src_qp, own);
+}
+
 /* ---- refusals ---- */
 
 static void requests(void)
@@ -430,11 +482,13 @@ int main(int argc, char **argv)
 	numbers();
 	no_sessions();
 	flushed();
+	failed_send();
 	requests();
 	handles(argv[4]);
 	many();
 	if (!same_daemon)
 		far_reserved(argv[5]);
+	taken_number();
 	side_close(&a);
 	side_close(&b);
 	ok("all objects can be freed");

@@ -63,8 +63,9 @@ static const struct row ud[] = {
 	{"RTS", "RTS", "", "cur qkey"},   {"RTS", "SQD", "", "notify"},
 	{"RTS", "ERR", "", ""},           {"SQD", "RESET", "", ""},
 	{"SQD", "RTS", "", "cur qkey"},   {"SQD", "SQD", "", "pkey qkey"},
-	{"SQD", "ERR", "", ""},           {"ERR", "RESET", "", ""},
-	{"ERR", "ERR", "", ""},
+	{"SQD", "ERR", "", ""},           {"SQE", "RESET", "", ""},
+	{"SQE", "RTS", "", "cur qkey"},   {"SQE", "ERR", "", ""},
+	{"ERR", "RESET", "", ""},         {"ERR", "ERR", "", ""},
 };
 
 /* Idle, which has three names, to RTS, and from there to closing, terminate and error. */
@@ -221,6 +222,8 @@ static struct ibv_qp *fresh(void)
 	return fresh_of(IBV_QPT_RC);
 }
 
+static void fail_a_datagram(struct ibv_qp *qp);
+
 /* From RESET, which each state leads to. */
 static void bring(struct ibv_qp *qp, unsigned state)
 {
@@ -228,7 +231,9 @@ static void bring(struct ibv_qp *qp, unsigned state)
 		go(qp, IBV_QPS_RESET);
 	for (unsigned s = IBV_QPS_INIT; s <= state && s <= IBV_QPS_RTS; s++)
 		go(qp, s);
-	if (state > IBV_QPS_RTS)
+	if (state == IBV_QPS_SQE && !iwarp)
+		fail_a_datagram(qp);
+	else if (state > IBV_QPS_RTS)
 		go(qp, state);
 }
 
@@ -271,8 +276,8 @@ static void each_transition(enum ibv_qp_type type)
 	struct ibv_qp *qp = fresh_of(type);
 
 	for (unsigned from = 0; from < STATES; from++) {
-		if (from == IBV_QPS_SQE && !iwarp)
-			continue; /* a failure leads there, and no call */
+		if (from == IBV_QPS_SQE && !iwarp && type != IBV_QPT_UD)
+			continue; /* a connection whose Send fails is in ERR */
 		bring(qp, from);
 		for (unsigned to = 0; to < STATES; to++)
 			each_mask(qp, from, to);
@@ -297,80 +302,26 @@ static void without_state(void)
 
 /* ---- values ---- */
 
-static void set_port(struct ibv_qp_attr *t)
-{
-	t->port_num = 9;
-}
-
-static void set_no_port(struct ibv_qp_attr *t)
-{
-	t->port_num = 0;
-}
-
-static void set_pkey(struct ibv_qp_attr *t)
-{
-	t->pkey_index = 1;
-}
-
-static void set_state(struct ibv_qp_attr *t)
-{
-	t->qp_state = (enum ibv_qp_state)77;
-}
-
-static void set_mtu(struct ibv_qp_attr *t)
-{
-	t->path_mtu = (enum ibv_mtu)6;
-}
-
-static void set_no_mtu(struct ibv_qp_attr *t)
-{
-	t->path_mtu = (enum ibv_mtu)0;
-}
-
-static void set_dest_reads(struct ibv_qp_attr *t)
-{
-	t->max_dest_rd_atomic = 17;
-}
-
-static void set_rnr_timer(struct ibv_qp_attr *t)
-{
-	t->min_rnr_timer = 32;
-}
-
-static void set_path_port(struct ibv_qp_attr *t)
-{
-	t->ah_attr.port_num = 2;
-}
-
-static void set_index(struct ibv_qp_attr *t)
-{
-	t->ah_attr.grh.sgid_index = 200;
-}
-
-static void set_dest(struct ibv_qp_attr *t)
-{
-	t->dest_qp_num = 1 << 24;
-}
-
-static void set_reads(struct ibv_qp_attr *t)
-{
-	t->max_rd_atomic = 17;
-}
-
-static void set_timeout(struct ibv_qp_attr *t)
-{
-	t->timeout = 32;
-}
-
-static void set_retry(struct ibv_qp_attr *t)
-{
-	t->retry_cnt = 8;
-}
-
-static void set_rnr_retry(struct ibv_qp_attr *t)
-{
-	t->rnr_retry = 8;
-}
+#define SPOIL(name, member, value)                                                                 \
+	static void name(struct ibv_qp_attr *t)                                                    \
+	{                                                                                          \
+		t->member = (value);                                                               \
+	}
+SPOIL(set_port, port_num, 9)
+SPOIL(set_no_port, port_num, 0)
+SPOIL(set_pkey, pkey_index, 1)
+SPOIL(set_state, qp_state, (enum ibv_qp_state)77)
+SPOIL(set_mtu, path_mtu, (enum ibv_mtu)6)
+SPOIL(set_no_mtu, path_mtu, (enum ibv_mtu)0)
+SPOIL(set_dest_reads, max_dest_rd_atomic, 17)
+SPOIL(set_rnr_timer, min_rnr_timer, 32)
+SPOIL(set_path_port, ah_attr.port_num, 2)
+SPOIL(set_index, ah_attr.grh.sgid_index, 200)
+SPOIL(set_dest, dest_qp_num, 1 << 24)
+SPOIL(set_reads, max_rd_atomic, 17)
+SPOIL(set_timeout, timeout, 32)
+SPOIL(set_retry, retry_cnt, 8)
+SPOIL(set_rnr_retry, rnr_retry, 8)
 
 static const struct {
 	unsigned to;
@@ -429,6 +380,24 @@ static int try_send(struct ibv_qp *qp, struct ibv_send_wr *wr)
 
 	VERB(r == 0 || bad == wr);
 	return r;
+}
+
+/* No call leads to SQE, but a Send to itself from memory that is not registered. */
+static void fail_a_datagram(struct ibv_qp *qp)
+{
+	struct ibv_ah_attr to = {.is_global = 1, .port_num = 1, .grh.dgid = b.gid};
+	struct ibv_sge sge = side_sge(&b, 0, 8);
+	struct ibv_send_wr wr = {.wr_id = 8, .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1};
+	struct ibv_wc wc;
+
+	sge.lkey ^= 0x100;
+	wr.wr.ud.remote_qpn = qp->qp_num;
+	VERB(wr.wr.ud.ah = ibv_create_ah(b.pd, &to));
+	VERB(try_send(qp, &wr) == 0);
+	wc = rig_wc(b.cq);
+	VERB(wc.status == IBV_WC_LOC_PROT_ERR && wc.wr_id == 8 && wc.qp_num == qp->qp_num);
+	VERB(state_of(qp) == IBV_QPS_SQE);
+	VERB(ibv_destroy_ah(wr.wr.ud.ah) == 0);
 }
 
 static int try_recv(struct ibv_qp *qp, uint64_t wr_id)

@@ -168,6 +168,25 @@ static void immediate(void)
 	puts("immediate data arrives");
 }
 
+/* A handle without a GID has the LID of the other device, for programs that know nothing else. */
+static void by_lid(void)
+{
+	struct ibv_ah_attr attr = {.port_num = 1};
+	struct ibv_ah *global = ah;
+	struct ibv_port_attr port;
+
+	VERB(ibv_query_port(to.ctx, 1, &port) == 0);
+	attr.dlid = port.lid;
+	VERB(ah = ibv_create_ah(from.pd, &attr));
+	take(6, 12);
+	rig_fill(from.mem, 12, 4);
+	send_to(receiver->qp_num, QKEY, 12);
+	arrived(6, 12, 4);
+	VERB(ibv_destroy_ah(ah) == 0);
+	ah = global;
+	puts("a LID leads to its device");
+}
+
 /* The functions of extended queue pairs, and inline data, which the program may change at once. */
 static void extended(void)
 {
@@ -279,12 +298,65 @@ static void shared_queue(void)
 	puts("a shared receive queue serves datagrams");
 }
 
-/* After RESET it goes on, with the number that it has then. */
-static void again(void)
+/* The sender receives from the other side. */
+static void answer_in_sqe(void)
 {
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+	struct ibv_sge sge = side_sge(&to, 0, 16), room = side_sge(&from, TARGET, GRH + 16);
+	struct ibv_recv_wr recv = {.wr_id = 55, .sg_list = &room, .num_sge = 1}, *bad_recv;
+	struct ibv_send_wr wr, *bad;
+	struct ibv_ah *back = handle(&to, &from);
+
+	VERB(ibv_post_recv(sender, &recv, &bad_recv) == 0);
+	wr = send_of(&sge, sender->qp_num, QKEY);
+	wr.wr.ud.ah = back;
+	VERB(ibv_post_send(receiver, &wr, &bad) == 0);
+	rig_done(to.cq, 1, IBV_WC_SEND);
+	rig_done(from.cq, 55, IBV_WC_RECV);
+	VERB(ibv_destroy_ah(back) == 0);
+}
+
+/* A Send that fails leads to SQE: those after it are flushed, receives go on, and RTS sends again.
+ */
+static void local_error(void)
+{
+	struct ibv_sge sge = side_sge(&from, 0, 16), spoilt = sge;
+	struct ibv_send_wr wr[3], *bad;
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS, .cur_qp_state = IBV_QPS_SQE};
+	struct ibv_wc wc;
+
+	spoilt.lkey ^= 0x100;
+	for (unsigned i = 0; i < 3; i++) {
+		wr[i] = send_of(i ? &sge : &spoilt, receiver->qp_num, QKEY);
+		wr[i].wr_id = 50 + i;
+		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
+	}
+	VERB(ibv_post_send(sender, wr, &bad) == 0);
+	for (unsigned i = 0; i < 3; i++) {
+		wc = rig_wc(from.cq);
+		VERB(wc.wr_id == 50 + i);
+		VERB(wc.status == (i ? IBV_WC_WR_FLUSH_ERR : IBV_WC_LOC_PROT_ERR));
+	}
+	VERB(sender->state == IBV_QPS_SQE);
+	VERB(ibv_post_send(sender, &wr[2], &bad) == 0);
+	VERB(rig_wc(from.cq).status == IBV_WC_WR_FLUSH_ERR);
+	answer_in_sqe();
+	VERB(ibv_modify_qp(sender, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE) == 0);
+	take(56, 16);
+	rig_fill(from.mem, 16, 7);
+	send_to(receiver->qp_num, QKEY, 16);
+	arrived(56, 16, 7);
+	puts("a Send that fails leads to SQE, and RTS sends again");
+}
+
+/* After RESET it goes on with the same number, also from ERR; what waited before is gone. */
+static void again(enum ibv_qp_state by)
+{
+	struct ibv_qp_attr attr = {.qp_state = by};
+	const uint32_t num = receiver->qp_num;
 
 	take(40, 16);
+	VERB(by == IBV_QPS_RESET || ibv_modify_qp(receiver, &attr, IBV_QP_STATE) == 0);
+	attr.qp_state = IBV_QPS_RESET;
 	VERB(ibv_modify_qp(receiver, &attr, IBV_QP_STATE) == 0);
 	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
 	VERB(ibv_modify_qp(receiver, &attr,
@@ -293,9 +365,10 @@ static void again(void)
 	VERB(ibv_modify_qp(receiver, &attr, IBV_QP_STATE) == 0);
 	take(41, 16);
 	rig_fill(from.mem, 16, 9);
-	send_to(receiver->qp_num, QKEY, 16);
+	send_to(num, QKEY, 16);
 	arrived(41, 16, 9);
-	puts("after RESET a queue pair receives again");
+	VERB(receiver->qp_num == num);
+	puts("after RESET a queue pair has its number, and receives again");
 }
 
 int main(int argc, char **argv)
@@ -316,7 +389,10 @@ int main(int argc, char **argv)
 	drops();
 	own_qkey();
 	shared_queue();
-	again();
+	local_error();
+	again(IBV_QPS_RESET);
+	again(IBV_QPS_RESET);
+	again(IBV_QPS_ERR);
 	VERB(ibv_destroy_ah(ah) == 0);
 	VERB(ibv_destroy_qp(sender) == 0);
 	VERB(ibv_destroy_qp(receiver) == 0);

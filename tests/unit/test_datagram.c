@@ -27,8 +27,9 @@ TestSuite(numbers, .init = setup);
 
 static void add(struct datagram *d)
 {
-	list_init(&d->by_number);
-	d->number = numbers_next(&w);
+	list_init(&d->number.link);
+	list_init(&d->first.link);
+	d->number.value = numbers_next(&w);
 	numbers_add(&w, d);
 }
 
@@ -38,17 +39,40 @@ Test(numbers, are_in_their_range_and_in_a_circle)
 
 	w.last_datagram = NUMBERS_LAST - 1;
 	add(&last);
-	cr_expect_eq(last.number, NUMBERS_LAST);
+	cr_expect_eq(last.number.value, NUMBERS_LAST);
 	add(&first);
-	cr_expect_eq(first.number, NUMBERS_FIRST);
+	cr_expect_eq(first.number.value, NUMBERS_FIRST);
 	w.last_datagram = NUMBERS_LAST - 1;
 	add(&again);
-	cr_expect_eq(again.number, NUMBERS_FIRST + 1, "those in use are left out");
+	cr_expect_eq(again.number.value, NUMBERS_FIRST + 1, "those in use are left out");
 	cr_expect_eq(numbers_find(&w, NUMBERS_LAST), &last);
 	cr_expect_eq(numbers_find(&w, NUMBERS_FIRST), &first);
 	numbers_del(&first);
 	cr_expect_null(numbers_find(&w, NUMBERS_FIRST));
 	cr_expect_null(numbers_find(&w, NUMBERS_FIRST + WORKER_BUCKETS), "the same bucket");
+}
+
+Test(numbers, are_taken_from_another_one)
+{
+	struct datagram old, next, later;
+
+	w.last_datagram = NUMBERS_FIRST;
+	add(&old);
+	add(&next);
+	old.number.to = NULL; /* it has ended */
+	cr_expect_null(numbers_find(&w, old.number.value));
+	numbers_take(&w, &next, &old);
+	cr_expect_eq(next.number.value, NUMBERS_FIRST + 1);
+	cr_expect_eq(numbers_find(&w, NUMBERS_FIRST + 1), &next);
+	cr_expect_null(numbers_find(&w, NUMBERS_FIRST + 2), "nobody has its own");
+	numbers_del(&old);
+	w.last_datagram = NUMBERS_FIRST;
+	add(&later);
+	cr_expect_eq(later.number.value, NUMBERS_FIRST + 3, "both of its numbers are in use");
+	numbers_del(&next);
+	w.last_datagram = NUMBERS_FIRST;
+	cr_expect_eq(numbers_next(&w), NUMBERS_FIRST + 1, "both are free");
+	cr_expect_eq(numbers_next(&w), NUMBERS_FIRST + 2, "both are free");
 }
 
 Test(numbers, begin_anywhere)

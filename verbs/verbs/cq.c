@@ -9,6 +9,7 @@
 #include "verbs/base/error.h"
 #include "verbs/verbs/channel.h"
 #include "verbs/verbs/context.h"
+#include "verbs/verbs/datagram.h"
 #include "verbs/verbs/post.h"
 
 /* After so many polls without a completion, about 2 us, the program yields. */
@@ -66,9 +67,12 @@ static void set_imm(const struct ddp_wc *from, struct ibv_wc *to)
 }
 
 /* The first 40 bytes of a receive are its header. */
-static void convert_datagram(const struct ddp_wc *from, struct ibv_wc *to)
+static void convert_datagram(struct host *h, const struct ddp_wc *from, struct ibv_wc *to)
 {
 	to->qp_num &= QP_NUM_MAX;
+	if (from->opcode == DDP_WC_SEND && from->status != DDP_WC_SUCCESS &&
+	    from->status != DDP_WC_FLUSH_ERR)
+		datagram_send_failed(h, to->qp_num);
 	if (from->opcode != DDP_WC_RECV || from->status != DDP_WC_SUCCESS)
 		return;
 	to->wc_flags = IBV_WC_GRH;
@@ -79,7 +83,7 @@ static void convert_datagram(const struct ddp_wc *from, struct ibv_wc *to)
 	}
 }
 
-static void convert_wc(const struct qp_nums *numbers, const struct ddp_wc *from, struct ibv_wc *to)
+static void convert_wc(struct host *h, const struct ddp_wc *from, struct ibv_wc *to)
 {
 	memset(to, 0, sizeof(*to));
 	to->wr_id = from->wr_id;
@@ -87,9 +91,9 @@ static void convert_wc(const struct qp_nums *numbers, const struct ddp_wc *from,
 	to->opcode = (unsigned)from->opcode < COUNT(opcodes) ? opcodes[from->opcode] : IBV_WC_SEND;
 	to->vendor_err = from->term;
 	to->byte_len = from->byte_len;
-	to->qp_num = qp_num_ibv(numbers, from->qp_num);
+	to->qp_num = qp_num_ibv(&h->numbers, from->qp_num);
 	if (to->qp_num & QP_NUM_DATAGRAM) {
-		convert_datagram(from, to);
+		convert_datagram(h, from, to);
 		return;
 	}
 	if (from->wc_flags & DDP_WC_WITH_INV) {
@@ -151,14 +155,14 @@ static void found_nothing(struct cq *c)
 /* Without those of a session before the queue pair was in RESET. */
 static int take_new(struct cq *c, int n, struct ibv_wc *wc)
 {
-	const struct qp_nums *numbers = &context_of(c->ibv.context)->host->numbers;
+	struct host *h = context_of(c->ibv.context)->host;
 	struct ddp_wc got[CQ_BATCH];
 	int kept = 0, r;
 
 	do {
 		r = ddp_poll_cq(c->ddp, n < CQ_BATCH ? n : CQ_BATCH, got);
 		for (int i = 0; i < r; i++) {
-			convert_wc(numbers, &got[i], &wc[kept]);
+			convert_wc(h, &got[i], &wc[kept]);
 			kept += wc[kept].qp_num != QP_NUM_VOID;
 		}
 	} while (r > 0 && kept == 0);

@@ -35,13 +35,18 @@ static void leave_list(struct host *h, const struct qp *qp)
 		*at = qp->next_datagram;
 }
 
-bool datagram_has_number(const struct host *h, uint32_t num)
+static struct qp *find_datagram(const struct host *h, uint32_t num)
 {
-	const struct qp *qp = h->datagrams;
+	struct qp *qp = h->datagrams;
 
 	while (qp && qp->num != num)
 		qp = qp->next_datagram;
 	return qp;
+}
+
+bool datagram_has_number(const struct host *h, uint32_t num)
+{
+	return find_datagram(h, num);
 }
 
 int datagram_adopt(struct qp *qp)
@@ -64,7 +69,26 @@ void datagram_abandon(struct qp *qp)
 
 	leave_list(h, qp);
 	if (qp_is_carried(qp))
-		qp_num_clear(&h->numbers, qp->num);
+		qp_num_clear(&h->numbers, ddp_qp_num(qp->ddp));
+}
+
+int datagram_take_number(const struct qp *qp, struct ddp_qp *next, bool *ret_taken)
+{
+	int r = ddp_take_qp_number(next, qp->ddp);
+
+	*ret_taken = r == 0;
+	return r == -EOPNOTSUPP ? 0 : r;
+}
+
+void datagram_send_failed(struct host *h, uint32_t num)
+{
+	struct qp *qp;
+
+	pthread_mutex_lock(&h->event_lock);
+	qp = find_datagram(h, num);
+	if (qp && (qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD))
+		qp_set_state(qp, IBV_QPS_SQE);
+	pthread_mutex_unlock(&h->event_lock);
 }
 
 int datagram_set_qkey(struct qp *qp, uint32_t qkey)

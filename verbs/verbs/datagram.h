@@ -22,7 +22,15 @@ void datagram_abandon(struct qp *qp);
 /* True if a queue pair of this process has this number. The caller holds event_lock. */
 bool datagram_has_number(const struct host *h, uint32_t num);
 
-/* Sets the Q_Key. Returns 0 or a positive errno value. */
+/* After RESET `next` takes the place of that of libddpclient, with its number, unless the daemon is
+ * too old. 0 or a negative errno value. */
+int datagram_take_number(const struct qp *qp, struct ddp_qp *next, bool *ret_taken);
+
+/* A completion says that a Send of this number has failed: the daemon flushes those after it, which
+ * is SQE. */
+void datagram_send_failed(struct host *h, uint32_t num);
+
+/* Sets the Q_Key, and goes on after a Send that failed. Returns 0 or a positive errno value. */
 int datagram_set_qkey(struct qp *qp, uint32_t qkey);
 
 /* Converts a request. Returns 1, or a negative errno value. */

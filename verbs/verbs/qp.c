@@ -393,12 +393,12 @@ static void make_past(struct qp *qp, unsigned i, struct ddp_qp *ddp)
 }
 
 /* Gives a queue pair of libddpclient the place of the one that had a session. */
-static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp)
+static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp, bool same_number)
 {
 	struct host *h = context_of(qp->ibv.context)->host;
 	struct ddp_qp *old = qp->ddp;
 
-	if (qp_is_carried(qp)) /* the daemon routes by the number of its own queue pair */
+	if (qp_is_carried(qp) && !same_number) /* the daemon routes by it */
 		qp->ibv.qp_num = qp->num = ddp_qp_num(ddp);
 	if (qp->port || qp_is_carried(qp)) {
 		qp_forget_past(qp);
@@ -423,17 +423,21 @@ static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp)
 int qp_renew(struct qp *qp)
 {
 	struct ddp_id *id;
-	struct ddp_qp *ddp;
+	struct ddp_qp *ddp = NULL;
+	bool same_number = false;
 	int r = ddp_create_id(host_ddp(context_of(qp->ibv.context)->host), &qp->own.sink, &id);
 
 	if (r)
 		return error_of_call("ibv_modify_qp", r);
 	r = ddp_create_qp(id, pd_ddp(qp->ibv.pd), &qp->ddp_init, &ddp);
+	if (r == 0 && qp_is_carried(qp))
+		r = datagram_take_number(qp, ddp, &same_number);
 	if (r) {
+		ddp_destroy_qp(ddp);
 		ddp_destroy_id(id);
 		return error_of_call("ibv_modify_qp", r);
 	}
-	replace_ddp(qp, id, ddp);
+	replace_ddp(qp, id, ddp, same_number);
 	return qp_rnr_apply(qp);
 }
 

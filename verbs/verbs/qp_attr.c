@@ -99,12 +99,19 @@ static void keep_attr(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, in
 		to->min_rnr_timer = from->min_rnr_timer;
 }
 
+/* The daemon sends again when the Q_Key is set. */
+static bool leaves_sqe(const struct qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	return qp_is_datagram(qp) && qp->state == IBV_QPS_SQE && mask & IBV_QP_STATE &&
+	       attr->qp_state == IBV_QPS_RTS;
+}
+
 static int apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	int r = set_access(qp, attr, mask);
 
-	if (r == 0 && mask & IBV_QP_QKEY)
-		r = datagram_set_qkey(qp, attr->qkey);
+	if (r == 0 && (mask & IBV_QP_QKEY || leaves_sqe(qp, attr, mask)))
+		r = datagram_set_qkey(qp, mask & IBV_QP_QKEY ? attr->qkey : qp->attr.qkey);
 	if (r)
 		return r;
 	keep_attr(&qp->attr, attr, mask);

@@ -34,6 +34,7 @@ enum {
 	MAY_SQD = IBV_QP_EN_SQD_ASYNC_NOTIFY,
 	/* All that iWARP has a use for, or that programs for InfiniBand set. */
 	MAY_IWARP = (IBV_QP_DEST_QPN << 1) - 1,
+	NEVER = -1, /* no mask has it */
 };
 
 static const struct {
@@ -49,6 +50,8 @@ static const struct {
 	 {TO_RTS_RC, TO_RTS_UC, IBV_QP_SQ_PSN},
 	 {MAY_RTS_RC, MAY_RTS_UC, MAY_RTS_UD}},
 	{BIT(RTS) | BIT(SQD), BIT(RTS), {0}, {MAY_RTS_RC, MAY_RTS_UC, MAY_RTS_UD}},
+	/* Only datagrams have this SQE: a connection that fails ends. */
+	{BIT(SQE), BIT(RTS), {NEVER, NEVER, 0}, {0, 0, MAY_RTS_UD}},
 	{BIT(RTS), BIT(SQD), {0}, {MAY_SQD, MAY_SQD, MAY_SQD}},
 	{BIT(SQD), BIT(SQD), {0}, {MAY_SQD_RC, MAY_SQD_UC, MAY_RTR_UD}},
 	{BIT(INIT) | BIT(RTR) | BIT(RTS) | BIT(SQD) | BIT(SQE) | BIT(ERR),

@@ -861,9 +861,14 @@ enum { DDP_RNR_NO_END = 7 };
  * timer_ms, or a QP without DDP_QP_RNR. */
 int ddp_set_qp_rnr(struct ddp_qp *qp, unsigned retry, unsigned timer_ms);
 
-/* Sets the Q_Key of a DATAGRAM QP, at first 0. Datagrams with another one are dropped. -EINVAL: the
- * QP is of another type. */
+/* Sets the Q_Key of a DATAGRAM QP, at first 0. Datagrams with another one are dropped. If a Send
+ * has failed, those after it are flushed until this call. -EINVAL: the QP is of another type. */
 int ddp_set_qp_qkey(struct ddp_qp *qp, uint32_t qkey);
+
+/* Datagrams to the number of `from` reach `qp` from now on, which has that number as a sender, too.
+ * `from` ends as by ddp_disconnect(). Completions of `qp` keep the number of ddp_qp_num(). -EINVAL:
+ * they are not two DATAGRAM QPs of this context, or `qp` has ended. */
+int ddp_take_qp_number(struct ddp_qp *qp, struct ddp_qp *from);
 
 /* Returns the number of the QP, as in struct ddp_wc and in the output of ddpctl. */
 uint32_t ddp_qp_num(const struct ddp_qp *qp);

@@ -169,7 +169,7 @@ static enum rdmap_status read_request(struct datagram *d, struct rdmap_wr *wr, c
 		return RDMAP_LOC_OP_ERR;
 	f->from = &ah->local;
 	f->to = &ah->remote;
-	f->from_number = d->number;
+	f->from_number = d->number.value;
 	f->number = wr->rstag;
 	f->qkey = wr->rto & WQE_QKEY_OWN ? d->qkey : (uint32_t)wr->rto;
 	f->solicited = wr->flags & WQE_SOLICITED;
@@ -198,9 +198,12 @@ static void send_one(struct datagram *d, struct rdmap_wr *wr)
 	const struct ah *ah = idtab_get(&d->client->handles.ahs, wr->inv_stag);
 	struct flight f;
 
-	done.status = (uint8_t)read_request(d, wr, ah, &f, &done.at);
+	done.status =
+		(uint8_t)(d->stopped ? RDMAP_FLUSH_ERR : read_request(d, wr, ah, &f, &done.at));
 	if (done.status == RDMAP_SUCCESS)
 		pass_on(d, &f, ah->here);
+	else
+		d->stopped = true;
 	d->ops->complete(d->user, &done);
 }
 
@@ -226,20 +229,27 @@ struct datagram *datagram_new(const struct datagram_cfg *cfg)
 
 	if (!d)
 		return NULL;
-	d->number = cfg->number;
+	d->number.value = cfg->number;
 	d->client = cfg->client;
 	d->ops = cfg->ops;
 	d->carry = cfg->carry;
 	d->user = cfg->user;
 	d->accessor = cfg->accessor;
-	list_init(&d->by_number);
+	list_init(&d->number.link);
+	list_init(&d->first.link);
 	numbers_add(cfg->client->worker, d);
 	return d;
 }
 
 void datagram_stop(struct datagram *d)
 {
-	numbers_del(d);
+	d->number.to = NULL;
+}
+
+void datagram_set_qkey(struct datagram *d, uint32_t qkey)
+{
+	d->qkey = qkey;
+	d->stopped = false;
 }
 
 struct datagram *datagram_free(struct datagram *d)
@@ -247,7 +257,8 @@ struct datagram *datagram_free(struct datagram *d)
 	if (!d)
 		return NULL;
 	numbers_del(d);
-	list_assert_out(&d->by_number);
+	list_assert_out(&d->number.link);
+	list_assert_out(&d->first.link);
 	assert(!d->carriers);
 	free(d);
 	return NULL;

@@ -2,7 +2,8 @@
 /*
  * The half of a queue pair that sends and receives datagrams, in the place of the protocol's
  * endpoint. It takes requests and receives through struct rdmap_ops, as an endpoint does, and holds
- * none: a request completes when its datagram was handed over, whatever becomes of that.
+ * none: a request completes when its datagram was handed over, whatever becomes of that. After one
+ * that has failed here, as with memory that it may not read, others are flushed.
  */
 #ifndef DAEMON_OBJECTS_DATAGRAM_H
 #define DAEMON_OBJECTS_DATAGRAM_H
@@ -11,8 +12,8 @@
 #include <stdint.h>
 
 #include "daemon/base/acct.h"
+#include "daemon/objects/datagrams/numbers.h"
 #include "proto/ddp/stag.h"
-#include "util/list.h"
 
 struct carrier_owner;
 struct client;
@@ -31,10 +32,11 @@ struct datagram_cfg {
 };
 
 struct datagram {
-	struct list by_number;          /* numbers.h */
+	struct number number;           /* that datagrams name */
+	struct number first;            /* its own, if it has taken that of another one */
 	struct carrier_owner *carriers; /* of its user: sessions with other daemons */
-	uint32_t number;
-	uint32_t qkey; /* that datagrams to it must have */
+	bool stopped;                   /* a request has failed: those after it are flushed */
+	uint32_t qkey;                  /* that datagrams to it must have */
 	struct client *client;
 	const struct rdmap_ops *ops;
 	bool (*carry)(void *user, const struct flight *f);
@@ -55,8 +57,11 @@ unsigned datagram_send(struct datagram *d, bool *ret_more);
 /* Gives it to the queue pair of this daemon that has the number. False: none has it. */
 bool datagram_deliver(struct worker *w, const struct flight *f);
 
-/* Datagrams do not reach it any more. */
+/* Datagrams do not reach it any more. It keeps its number. */
 void datagram_stop(struct datagram *d);
+
+/* Sets the Q_Key; requests are sent again after one that has failed. */
+void datagram_set_qkey(struct datagram *d, uint32_t qkey);
 
 /* NULL is fine; returns NULL. */
 struct datagram *datagram_free(struct datagram *d);

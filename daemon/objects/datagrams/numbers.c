@@ -26,11 +26,22 @@ static uint32_t number_after(uint32_t number)
 	return number < NUMBERS_LAST ? number + 1 : NUMBERS_FIRST;
 }
 
+static struct number *find_number(const struct worker *w, uint32_t value)
+{
+	list_foreach (it, &w->datagrams[value % WORKER_BUCKETS]) {
+		struct number *n = list_entry(it, struct number, link);
+
+		if (n->value == value)
+			return n;
+	}
+	return NULL;
+}
+
 uint32_t numbers_next(struct worker *w)
 {
 	uint32_t n = w->last_datagram ? number_after(w->last_datagram) : first_number(w);
 
-	while (numbers_find(w, n))
+	while (find_number(w, n))
 		n = number_after(n);
 	w->last_datagram = n;
 	return n;
@@ -43,23 +54,36 @@ uint32_t numbers_of_session(struct daemon *d)
 	return d->last_qp;
 }
 
+static void link_number(struct worker *w, struct number *n, uint32_t value, struct datagram *to)
+{
+	n->value = value;
+	n->to = to;
+	list_add_tail(&w->datagrams[value % WORKER_BUCKETS], &n->link);
+}
+
 void numbers_add(struct worker *w, struct datagram *d)
 {
-	list_add_tail(&w->datagrams[d->number % WORKER_BUCKETS], &d->by_number);
+	link_number(w, &d->number, d->number.value, d);
 }
 
 void numbers_del(struct datagram *d)
 {
-	list_del(&d->by_number);
+	list_del(&d->number.link);
+	list_del(&d->first.link);
+}
+
+void numbers_take(struct worker *w, struct datagram *d, struct datagram *from)
+{
+	if (!list_linked(&d->first.link))
+		link_number(w, &d->first, d->number.value, NULL);
+	list_del(&d->number.link);
+	list_del(&from->number.link);
+	link_number(w, &d->number, from->number.value, d);
 }
 
 struct datagram *numbers_find(const struct worker *w, uint32_t number)
 {
-	list_foreach (it, &w->datagrams[number % WORKER_BUCKETS]) {
-		struct datagram *d = list_entry(it, struct datagram, by_number);
+	const struct number *n = find_number(w, number);
 
-		if (d->number == number)
-			return d;
-	}
-	return NULL;
+	return n ? n->to : NULL;
 }

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "util/list.h"
+
 struct daemon;
 struct datagram;
 struct worker;
@@ -18,6 +20,13 @@ enum {
 	NUMBERS_FIRST = 0x100000,
 	NUMBERS_LAST = 0x7fffff,
 	NUMBERS_ABOVE = 0x1000000, /* no number of 24 bits from here on */
+};
+
+/* A number in use. */
+struct number {
+	struct list link;
+	uint32_t value;
+	struct datagram *to; /* NULL: it leads nowhere, and is not given out again */
 };
 
 /* A number that is not in use; there are more of them than queue pairs. */
@@ -30,6 +39,10 @@ uint32_t numbers_of_session(struct daemon *d);
 /* Adds and removes a queue pair, whose number is set. */
 void numbers_add(struct worker *w, struct datagram *d);
 void numbers_del(struct datagram *d);
+
+/* Datagrams to the number of one reach the other from now on. Its own number stays that of its
+ * completions. */
+void numbers_take(struct worker *w, struct datagram *d, struct datagram *from);
 
 /* The one with this number, or NULL. */
 struct datagram *numbers_find(const struct worker *w, uint32_t number);

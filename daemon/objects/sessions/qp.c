@@ -294,7 +294,22 @@ int qp_set_qkey(struct qp *qp, const struct msg_qp_qkey *req, struct reply *rep)
 	if (!qp->datagram)
 		return reply_refuse(rep, EINVAL, "queue pair %u: a Q_Key is for datagrams",
 				    qp->num);
-	qp->datagram->qkey = req->qkey;
+	datagram_set_qkey(qp->datagram, req->qkey);
+	return 0;
+}
+
+int qp_take_number(struct qp *qp, struct qp *from, struct reply *rep)
+{
+	if (!qp->datagram || !from->datagram || qp == from)
+		return reply_refuse(rep, EINVAL,
+				    "queue pair %u takes the number of %u: both must be for "
+				    "datagrams",
+				    qp->num, from->num);
+	if (qp->state != QP_IDLE)
+		return reply_refuse(rep, EINVAL, "queue pair %u takes a number while it is %s",
+				    qp->num, qp_state_str(qp_state(qp)));
+	numbers_take(qp->client->worker, qp->datagram, from->datagram);
+	qp_disconnect(from);
 	return 0;
 }
 

@@ -92,6 +92,10 @@ struct qp *qp_free(struct qp *qp);
 /* Sets the Q_Key that datagrams must have. 0 or a refusal. */
 int qp_set_qkey(struct qp *qp, const struct msg_qp_qkey *req, struct reply *rep);
 
+/* Datagrams to the number of the second one reach the first one from now on; the second one ends as
+ * by qp_disconnect(). 0 or a refusal. */
+int qp_take_number(struct qp *qp, struct qp *from, struct reply *rep);
+
 /* MSG_QP_ */
 uint32_t qp_type(const struct qp *qp);
 
