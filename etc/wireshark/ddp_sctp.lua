@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- DDP over SCTP (RFC 5043) for Wireshark and tshark. A user message with payload protocol 16 is a DDP-SSN and
 -- a DDP segment, which Wireshark's own dissector knows; one with 17 is session control, with the words of RFC 6581.
--- One with 0x44445063 is a credit, of ddpsctpd alone (docs/choices.md).
+-- One with 0x44445063 is a credit, of ddpsctpd alone (docs/choices.md), and so are datagrams between daemons (docs/datagrams.md).
 -- README.md, beside this file, says how to install and use it.
 
 set_plugin_info({
@@ -16,8 +16,11 @@ local PRIVATE_MAX = 512
 local INITIATE, ACCEPT, TERMINATE, E_INITIATE, E_ACCEPT, E_REJECT = 1, 2, 4, 5, 6, 7
 local KEY_MARK, KEY_LEN = "\x8bDDPkey\x01", 16
 local OFFER_MARK, OFFER_LEN, CREDIT_LEN = "\x8bDDPcrd", 20, 16
+local CARRIER_MARK, CARRIER_LEN = "ddpdgm\0", 8
+local DATAGRAM_HEAD, DATAGRAM_MAX, DATAGRAM_VERSION, DATAGRAM_IMMEDIATE = 24, 4096, 1, 2
 local EXPERIMENTS = 0xffff
 local UNCHANGED = 0x3fff
+local SEND = 3
 local READ_REQUEST, RDMAP_TERMINATE, IMMEDIATE, IMMEDIATE_SE, ATOMIC_REQUEST, ATOMIC_RESPONSE = 1, 7, 8, 9, 10, 11
 
 local functions = {
@@ -29,7 +32,7 @@ local functions = {
 -- RFC 5040 and RFC 7306, with the only valid length after the DDP header.
 local opcodes = {
 	[0] = { "RDMA Write" }, [READ_REQUEST] = { "RDMA Read Request", 28 }, [2] = { "RDMA Read Response" },
-	[3] = { "Send" }, [4] = { "Send with Invalidate" }, [5] = { "Send with Solicited Event" },
+	[SEND] = { "Send" }, [4] = { "Send with Invalidate" }, [5] = { "Send with Solicited Event" },
 	[6] = { "Send with Solicited Event and Invalidate" }, [RDMAP_TERMINATE] = { "Terminate" },
 	[IMMEDIATE] = { "Immediate Data", 8 }, [IMMEDIATE_SE] = { "Immediate Data with Solicited Event", 8 },
 	[ATOMIC_REQUEST] = { "Atomic Request", 52 }, [ATOMIC_RESPONSE] = { "Atomic Response", 12 },
@@ -65,6 +68,15 @@ local f = {
 	credit_tag = ProtoField.uint32("ddp_sctp.credit.tag", "Tag", base.HEX),
 	credit_limit = ProtoField.uint32("ddp_sctp.credit.limit", "Receives up to message"),
 	credit_position = ProtoField.uint64("ddp_sctp.credit.position", "Delivered up to position"),
+	carrier = ProtoField.uint8("ddp_sctp.carrier", "Carrier of datagrams: version"),
+	datagram_version = ProtoField.uint8("ddp_sctp.datagram.version", "Datagram: version"),
+	datagram_solicited = ProtoField.bool("ddp_sctp.datagram.solicited", "Solicited event", 8, nil, 1),
+	datagram_with_immediate = ProtoField.bool("ddp_sctp.datagram.with_immediate", "With immediate data", 8, nil, 2),
+	datagram_length = ProtoField.uint16("ddp_sctp.datagram.length", "Length of the datagram"),
+	datagram_from = ProtoField.uint32("ddp_sctp.datagram.from", "From queue pair", base.HEX),
+	datagram_to = ProtoField.uint32("ddp_sctp.datagram.to", "To queue pair", base.HEX),
+	datagram_qkey = ProtoField.uint32("ddp_sctp.datagram.qkey", "Q_Key", base.HEX),
+	datagram_immediate = ProtoField.uint64("ddp_sctp.datagram.immediate", "Immediate data", base.HEX),
 	private_length = ProtoField.uint16("ddp_sctp.private_length", "Length of the private data"),
 	adaptation = ProtoField.uint32("ddp_sctp.adaptation", "Adaptation indication", base.HEX, { [1] = "DDP" }),
 }
@@ -84,6 +96,7 @@ local wrong = {
 	body_length = protocol("body_length", "Not the length that this RDMAP opcode has", expert.severity.WARN),
 	short_terminate = protocol("short_terminate", "Too short for the headers that it announces", expert.severity.WARN),
 	credit_length = malformed("credit_length", "A credit has 16 bytes"),
+	datagram = malformed("no_datagram", "Not a datagram between daemons"),
 	func = malformed("unknown_function", "Unknown function code"),
 	experiment = protocol("experiment", "Function code for experiments", expert.severity.NOTE),
 	long = malformed("long_private", "More than 512 bytes of private data"),
@@ -95,6 +108,7 @@ local wrong = {
 		expert.severity.WARN),
 }
 ddp.experts = wrong
+ddp.prefs.datagram_port = Pref.uint("Port for datagrams", 5042, "session.datagram_port of the daemons; 0: none")
 
 -- Further protocols only because each has one dissector; their fields are those of ddp_sctp.
 local control = Proto("ddp_sctp_control", "DDP Stream Session Control")
@@ -219,6 +233,32 @@ local function add_terminate(t, body)
 	return string.format(" %d/%d/%02x", body(0, 1):bitfield(0, 4), body(0, 1):bitfield(4, 4), body(1, 1):uint())
 end
 
+-- The header of a datagram; nil if it is none. body: its first segment.
+local function add_datagram(t, body, complete)
+	if body:len() < DATAGRAM_HEAD then return nil end
+	local length, from, to = body(2, 2):uint(), body(4, 4):uint(), body(8, 4):uint()
+	if body(0, 1):uint() ~= DATAGRAM_VERSION or body(1, 1):uint() > 3 or length > DATAGRAM_MAX or from >= 2 ^ 24 or
+		to >= 2 ^ 24 or (complete and body:reported_len() ~= DATAGRAM_HEAD + length) then return nil end
+	t:add(f.datagram_version, body(0, 1))
+	t:add(f.datagram_solicited, body(1, 1))
+	t:add(f.datagram_with_immediate, body(1, 1))
+	t:add(f.datagram_length, body(2, 2))
+	t:add(f.datagram_from, body(4, 4))
+	t:add(f.datagram_to, body(8, 4))
+	t:add(f.datagram_qkey, body(12, 4))
+	if body(1, 1):uint() >= DATAGRAM_IMMEDIATE then t:add(f.datagram_immediate, body(16, 8)) end
+	return string.format(", datagram of %s from 0x%06x to 0x%06x", bytes(length), from, to)
+end
+
+-- A Send to the port for datagrams; returns text for the column.
+local function add_carried(t, segment, pinfo)
+	if pinfo.dst_port ~= ddp.prefs.datagram_port or segment(14, 4):uint() ~= 0 then return "" end
+	local text = segment:len() > UNTAGGED_LEN and
+		add_datagram(t, segment(UNTAGGED_LEN):tvb(), segment(0, 1):uint() % 0x80 >= 0x40)
+	if not text then t:add_proto_expert_info(wrong.datagram) end
+	return text or ", not a datagram"
+end
+
 function ddp.dissector(tvb, pinfo, tree)
 	local t, ssn = add_message(tvb, tree, "DDP over SCTP")
 	if not ssn then return say(pinfo, "DDP segment without a DDP-SSN") end
@@ -241,9 +281,10 @@ function ddp.dissector(tvb, pinfo, tree)
 	elseif op == RDMAP_TERMINATE and segment:len() > head then
 		name = name .. add_terminate(t, segment(head):tvb())
 	end
+	local carried = op == SEND and add_carried(t, segment, pinfo) or ""
 	dissect_segment(segment, pinfo, tree)
-	say(pinfo, string.format("%s %s, %s%s", name or "DDP segment", place(segment, tagged), bytes(body),
-		segment(0, 1):uint() % 0x80 < 0x40 and ", more follow" or ""))
+	say(pinfo, string.format("%s %s, %s%s%s", name or "DDP segment", place(segment, tagged), bytes(body),
+		segment(0, 1):uint() % 0x80 < 0x40 and ", more follow" or "", carried))
 end
 
 -- ---- payload protocol 17: session control ---------------------------------------------------
@@ -287,6 +328,15 @@ local function add_offer(t, range, func)
 	return OFFER_LEN, string.format(", window %u, receives %u", offer(12, 4):uint(), offer(16, 4):uint())
 end
 
+-- The private data of a session for datagrams between daemons (docs/datagrams.md); nil if they are others.
+local function add_carrier(t, range, func)
+	if (func ~= INITIATE and func ~= E_INITIATE) or range:len() ~= CARRIER_LEN or
+		range(0, #CARRIER_MARK):raw() ~= CARRIER_MARK then return nil end
+	local version = range(#CARRIER_MARK, 1)
+	t:add(f.carrier, version)
+	return ", carrier of datagrams, version " .. version:uint()
+end
+
 -- The bytes after the function code; returns text for the column.
 local function add_private(t, tvb, func)
 	local at, text, len = CONTROL_LEN, "", tvb:reported_len() - CONTROL_LEN
@@ -310,8 +360,9 @@ local function add_private(t, tvb, func)
 	local offer, offered = add_offer(t, tvb(at), func)
 	len, text = len - offer, text .. offered
 	if tvb:len() == at + offer then return text end
-	t:add(f.private, tvb(at, tvb:len() - at - offer))
-	return text .. ", " .. bytes(len) .. " of private data"
+	local private = tvb(at, tvb:len() - at - offer)
+	t:add(f.private, private)
+	return text .. (add_carrier(t, private, func) or ", " .. bytes(len) .. " of private data")
 end
 
 function control.dissector(tvb, pinfo, tree)

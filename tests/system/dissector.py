@@ -344,6 +344,63 @@ def anything():
     check('errors of the script', [e for p in found for e in lua_errors(p)], [])
 
 
+# ---- datagrams between daemons ----------------------------------------------------------------
+
+CARRIER, TO_CARRIERS = '64647064676d0001', (40000, 5042)
+
+
+def datagram_segment(body, last=1, mo=0):
+    return struct.pack('>HBBIIII', 1, 0x41 if last else 1, 0x43, 0, 0, 1, mo) + body
+
+
+def datagram(length, flags=0, version=1, says=None, number=0x654321):
+    return struct.pack('>BBHIIIQ', version, flags, length if says is None else says, 0x123456, number, 0x80010203,
+                       0x0102030405060708 if flags & 2 else 0) + bytes(length)
+
+
+def head(length, flags=0):
+    return names(datagram__version=1, datagram__solicited=flags & 1, datagram__with_immediate=flags >> 1,
+                 datagram__length=length, datagram__from=0x123456, datagram__to=0x654321, datagram__qkey=0x80010203,
+                 datagram__immediate=0x0102030405060708 if flags & 2 else None)
+
+
+def carriers():
+    """Sessions that carry datagrams, and the header of each datagram, at the port for them alone."""
+    none = names(datagram__version=None, datagram__to=None)
+    cases = [
+        ('a datagram', datagram_segment(datagram(5)), None, head(5)),
+        ('with immediate data', datagram_segment(datagram(0, 3)), None, head(0, 3)),
+        ('the first segment of one', datagram_segment(datagram(9, says=4096), last=0), None, head(4096)),
+        ('the rest of it', datagram_segment(bytes(30), mo=33), None, none),
+        ('another version', datagram_segment(datagram(5, version=2)), 'no_datagram', none),
+        ('an unknown flag', datagram_segment(datagram(5, 4)), 'no_datagram', none),
+        ('another length', datagram_segment(datagram(5, says=6)), 'no_datagram', none),
+        ('more than 4096 bytes', datagram_segment(datagram(5, says=4097), last=0), 'no_datagram', none),
+        ('a number of 25 bits', datagram_segment(datagram(5, number=1 << 24)), 'no_datagram', none),
+        ('half a header', datagram_segment(bytes(12)), 'no_datagram', none),
+        ('nothing', datagram_segment(b''), 'no_datagram', none)]
+    found = dissect('carriers.pcap', [packet([data_chunk(i, SEGMENT, m)], ports=TO_CARRIERS)
+                                      for i, (_, m, _, _) in enumerate(cases)])
+    for (what, _, expert, expected), p in zip(cases, found):
+        compare(f'carrier: {what}', p.messages[0], expected, expert)
+        check(f'carrier: {what}: errors of the script', lua_errors(p), [])
+    check('the column of a datagram', columns('carriers.pcap')[0],
+          'Send QN 0 MSN 1 MO 0, 29 bytes, datagram of 5 bytes from 0x123456 to 0x654321')
+    ask = bytes.fromhex('00000001' + CARRIER + OFFER.format(1))
+    packets = [packet([data_chunk(1, CONTROL, ask)], ports=TO_CARRIERS),
+               packet([data_chunk(2, SEGMENT, datagram_segment(datagram(5)))]),
+               packet([data_chunk(3, CONTROL, b'\0\0\0\2' + bytes.fromhex(CARRIER))])]
+    asked, elsewhere, accept = (p.messages[0] for p in dissect('carrier.pcap', packets))
+    compare('the begin of a carrier', asked, names(carrier=1, private=bytes.fromhex(CARRIER), offer__tag=7))
+    compare('a Send to another port', elsewhere, none)
+    compare('an Accept', accept, names(carrier=None, private=bytes.fromhex(CARRIER)))
+    check('the column of its begin', columns('carrier.pcap')[0],
+          'DDP Stream Session Initiate, window 1048576, receives 9, carrier of datagrams, version 1')
+    (p,) = dissect('port.pcap', [packet([data_chunk(1, SEGMENT, datagram_segment(datagram(5)))], ports=(1, 777))],
+                   '-o', 'ddp_sctp.datagram_port:777')
+    compare('the port of the preference', p.messages[0], head(5))
+
+
 # ---- other protocols --------------------------------------------------------------------------
 
 RPC_OVER_RDMA = struct.pack('>IIIIIIII', 7, 1, 32, 0, 0, 0, 0, 7) + struct.pack('>IIIIIIIIII', 0, 2, 100003, 4, 0, 0, 0,
@@ -378,12 +435,12 @@ def others():
 
 def main():
     messages = single_messages()
-    for part in bundles, fragments, associations, no_checksum, sends, anything, others:
+    for part in bundles, fragments, associations, no_checksum, sends, anything, carriers, others:
         part()
     for f in failures:
         print(f'FAILED: {f}')
     if not failures:
-        print(f'{messages} messages over UDP, over IP and over another UDP port; bundles, fragments, INIT, RPC over RDMA')
+        print(f'{messages} messages over UDP, over IP and over another UDP port; bundles, fragments, INIT, datagrams, RPC over RDMA')
     return bool(failures)
 
 
