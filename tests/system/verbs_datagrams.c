@@ -165,7 +165,7 @@ static void bad_handles(void)
 	attr.port_num = 2;
 	refuse(&attr, EINVAL);
 	attr = to(&a);
-	attr.is_global = 0;
+	attr.is_global = 0; /* and no LID */
 	refuse(&attr, EINVAL);
 	attr = to(&a);
 	attr.grh.sgid_index = 200;

@@ -384,6 +384,7 @@ int main(int argc, char **argv)
 	sizes();
 	too_long();
 	immediate();
+	by_lid();
 	extended();
 	answer();
 	drops();

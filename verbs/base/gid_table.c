@@ -38,3 +38,12 @@ void gid_table_fill(struct gid_table *t, const struct sockaddr_storage *addrs, u
 	if (list)
 		freeifaddrs(list);
 }
+
+union ibv_gid gid_table_of_lid(const struct gid_table *t, uint16_t lid)
+{
+	union ibv_gid ret = t->gid[0];
+
+	ret.raw[14] = (uint8_t)(lid >> 8);
+	ret.raw[15] = (uint8_t)lid;
+	return ret;
+}

@@ -18,4 +18,8 @@ struct gid_table {
 /* n: at most GID_TABLE_MAX. */
 void gid_table_fill(struct gid_table *t, const struct sockaddr_storage *addrs, unsigned n);
 
+/* RoCE has no LIDs; programs that use them get the low 16 bits of the first address. The
+ * GID of a peer whose address is the same but for these. */
+union ibv_gid gid_table_of_lid(const struct gid_table *t, uint16_t lid);
+
 #endif

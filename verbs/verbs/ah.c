@@ -36,22 +36,32 @@ static int bad_handle(const char *why)
 	return error_unsupported("ibv_create_ah", why, EINVAL);
 }
 
-/* 0 or a positive errno value. */
-static int check_attr(const struct gid_table *t, const struct ibv_ah_attr *a)
+/* The way to the host, of its LID if the program has no GID. 0 or a positive errno value. */
+static int read_route(const struct host *h, const struct ibv_ah_attr *a,
+		      struct ibv_global_route *ret)
 {
-	const union ibv_gid *to = &a->grh.dgid;
-
 	if (a->port_num != PORT)
 		return bad_handle("port_num is not 1, and the device has one port");
+	if (!a->is_global && a->dlid == 0)
+		return bad_handle("is_global and dlid are 0: it has no address");
+	*ret = a->grh;
 	if (!a->is_global)
-		return bad_handle("is_global is 0: an address is a GID, and there are no LIDs");
-	if (a->grh.sgid_index >= t->n)
+		*ret = (struct ibv_global_route){.dgid = gid_table_of_lid(&h->gids, a->dlid)};
+	return 0;
+}
+
+/* 0 or a positive errno value. */
+static int check_route(const struct gid_table *t, const struct ibv_global_route *r)
+{
+	const union ibv_gid *to = &r->dgid;
+
+	if (r->sgid_index >= t->n)
 		return bad_handle("sgid_index is not in the table of GIDs");
 	if (is_multicast(to))
 		return error_unsupported("ibv_create_ah", "multicast is not supported", EOPNOTSUPP);
 	if (is_unspecified(to))
 		return bad_handle("dgid is no address of a host");
-	if (addr_gid_is_ipv4(to) != addr_gid_is_ipv4(&t->gid[a->grh.sgid_index]))
+	if (addr_gid_is_ipv4(to) != addr_gid_is_ipv4(&t->gid[r->sgid_index]))
 		return bad_handle("dgid is of another address family than the GID of sgid_index");
 	return 0;
 }
@@ -88,17 +98,20 @@ static int open_ah(struct ah *ah, const struct ibv_global_route *grh)
 
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
+	const struct host *h = context_of(pd->context)->host;
+	struct ibv_global_route route;
 	struct ah *ah;
 	int r;
 
-	if (check_device(pd->context) || check_attr(&context_of(pd->context)->host->gids, attr))
+	if (check_device(pd->context) || read_route(h, attr, &route) ||
+	    check_route(&h->gids, &route))
 		return NULL;
 	ah = calloc(1, sizeof(*ah));
 	if (!ah)
 		return NULL;
 	ah->ibv.context = pd->context;
 	ah->ibv.pd = pd;
-	r = open_ah(ah, &attr->grh);
+	r = open_ah(ah, &route);
 	if (r == 0)
 		return &ah->ibv;
 	error_of_call("ibv_create_ah", r);

@@ -163,17 +163,11 @@ int oob_hand_over(struct qp *qp, struct session_end *to)
 
 /* ---- who connects ---- */
 
-/* The peer's address: of the GID, or that of this daemon with the LID as its low 16 bits. */
 static union ibv_gid peer_gid(const struct qp *qp)
 {
 	const struct ibv_ah_attr *ah = &qp->attr.ah_attr;
-	union ibv_gid gid = context_of(qp->ibv.context)->host->gid;
 
-	if (ah->is_global)
-		return ah->grh.dgid;
-	gid.raw[14] = (uint8_t)(ah->dlid >> 8);
-	gid.raw[15] = (uint8_t)ah->dlid;
-	return gid;
+	return ah->is_global ? ah->grh.dgid : gid_table_of_lid(&host_of_qp(qp)->gids, ah->dlid);
 }
 
 /* Of the address that the program chose. */
