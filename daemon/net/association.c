@@ -530,6 +530,15 @@ void association_abort(struct association *assoc, int err, const char *reason)
 	conn_down(assoc, err, reason);
 }
 
+void association_disallow(struct association *assoc, bool theirs, const char *reason)
+{
+	association_ddp(assoc);
+	if (!theirs)
+		fail_waiting(assoc, EACCES, reason);
+	assoc->worker->assoc_events->disallowed(assoc, theirs, reason);
+	association_activate(assoc);
+}
+
 /* A segment that is too long for the path shows that the path MTU decreased. With the transport
  * `kernel` no event reports that it became wider, for example when the primary path recovers. */
 static void follow_path(struct association *assoc)

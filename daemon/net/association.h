@@ -87,6 +87,10 @@ struct association_events {
 	void (*failed)(struct association *assoc, struct list *waiter, int err, const char *reason);
 	/* The refusal of the peer is final for the owner of this link. */
 	void (*refused)(struct association *assoc, struct list *waiter);
+	/* The rules of `peers` do not allow sessions any more that the peer began (theirs), or that
+	 * programs here began: they end, and so do requests for them. reason: a sentence, valid
+	 * during the call. */
+	void (*disallowed)(struct association *assoc, bool theirs, const char *reason);
 	/* Something happened to a session or a request for one. */
 	void (*event)(struct association *assoc, const struct assoc_event *ev);
 	/* Bytes were placed, perhaps in memory of a client. May be NULL. */
@@ -141,6 +145,10 @@ void association_end_turn(struct association *assoc);
 
 /* Shuts down each association when its last session has ended, without waiting for another. */
 void association_stop_all(struct worker *w);
+
+/* Ends the sessions, and the requests for them, that the peer began (theirs), or that programs here
+ * began, for a rule that the sentence names. The association goes on. */
+void association_disallow(struct association *assoc, bool theirs, const char *reason);
 
 /* Aborts it with an errno value and a sentence, which peer and users get. It is freed later. */
 void association_abort(struct association *assoc, int err, const char *reason);

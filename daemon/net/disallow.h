@@ -6,9 +6,9 @@
 struct worker;
 
 /*
- * Aborts the associations that were opened in a direction that the rules refuse now, and those with
- * sessions or session requests in such a direction. Both ends get the sentence with the rule. The
- * others go on.
+ * Ends the sessions and session requests in a direction that the rules refuse now; their programs
+ * here get the sentence with the rule. An association that was opened in such a direction goes on
+ * for sessions of the other one; without any it is aborted, and both ends get the sentence.
  */
 void disallow_run(struct worker *w);
 

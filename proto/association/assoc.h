@@ -334,6 +334,7 @@ struct assoc_stream_info {
 	uint16_t sid;
 	const char *state;
 	struct rdmap *ep; /* NULL if unbound */
+	bool by_peer;     /* the peer began the session */
 	uint16_t tx_ssn;  /* next DDP-SSN each way */
 	uint16_t rx_ssn;
 	uint32_t unacked; /* messages given to the transport since everything was acknowledged */

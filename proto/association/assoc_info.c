@@ -35,6 +35,7 @@ static bool describe_stream(const struct assoc *a, uint32_t sid, struct assoc_st
 		.sid = s->session.sid,
 		.state = session_state_str(s->session.state),
 		.ep = s->ep,
+		.by_peer = s->by_peer,
 		.tx_ssn = s->tx_ssn,
 		.rx_ssn = s->rx_ssn,
 		.unacked = assoc_unacked(a, s),

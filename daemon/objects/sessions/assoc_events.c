@@ -10,7 +10,6 @@
 #include "daemon/net/path.h"
 #include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
-#include "daemon/objects/client/client.h"
 #include "daemon/objects/memory/agent.h"
 #include "daemon/objects/sessions/connecting.h"
 #include "daemon/objects/sessions/port.h"
@@ -26,13 +25,13 @@ static void initiate(struct association *assoc, struct list *waiter)
 	qp_initiate(connecting_qp(waiter));
 }
 
-/* An association that was up and ends in order is no failure: its sessions are over. */
+/* An association that was up and ended in order is no failure: its sessions are over. */
 static void connect_failed(struct association *assoc, struct list *waiter, int err,
 			   const char *reason)
 {
 	struct qp *qp = connecting_qp(waiter);
 
-	if (assoc->ddp && assoc->lost_err == 0)
+	if (assoc->state == ASSOCIATION_DOWN && assoc->ddp && assoc->lost_err == 0)
 		qp_initiate_again(qp);
 	else
 		qp_failed(qp, MSG_EV_FAILED, &(struct session_event){.err = err, .reason = reason});
@@ -190,6 +189,28 @@ static void route_event(struct association *assoc, const struct assoc_event *ev)
 	}
 }
 
+/* ---- rules that have changed ---- */
+
+static void disallow_qp(struct qp *qp, const char *reason)
+{
+	if (qp->state == QP_CONNECTING)
+		qp_cancel(qp, EACCES, reason);
+	else
+		qp_terminate(qp, reason);
+}
+
+static void sessions_disallowed(struct association *assoc, bool theirs, const char *reason)
+{
+	struct assoc_stream_info info;
+	uint32_t pos = 0;
+
+	if (theirs)
+		session_request_refuse_all(assoc, reason);
+	while (assoc_stream_next(assoc->ddp, &pos, &info))
+		if (info.ep && info.by_peer == theirs)
+			disallow_qp(rdmap_user(info.ep), reason);
+}
+
 /* ---- the association itself ---- */
 
 static void log_path(const struct association *assoc, const struct llp_path *path,
@@ -228,6 +249,7 @@ const struct association_events assoc_events = {
 	.initiate = initiate,
 	.failed = connect_failed,
 	.refused = connect_refused,
+	.disallowed = sessions_disallowed,
 	.event = route_event,
 	.placed = bytes_placed,
 	.path = path_changed,

@@ -2,6 +2,8 @@
 #include "daemon/objects/sessions/qp_session.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "daemon/base/queue.h"
 #include "daemon/net/association.h"
@@ -80,9 +82,22 @@ static void unbind(struct qp *qp)
 		assoc_unbind(association_ddp(qp->assoc), qp->ep);
 }
 
+/* An order without memory for its words. */
+static char no_words[] = "ended by this daemon";
+
+static void set_order(struct qp *qp, const char *reason)
+{
+	char *copy = reason ? strdup(reason) : NULL;
+
+	if (qp->session.order != no_words)
+		free(qp->session.order);
+	qp->session.order = reason && !copy ? no_words : copy;
+}
+
 static void detach(struct qp *qp)
 {
 	connecting_free(qp);
+	set_order(qp, NULL);
 	agent_forget(&qp->call);
 	if (qp->assoc)
 		association_activate(qp->assoc);
@@ -175,21 +190,16 @@ void qp_disconnect(struct qp *qp)
 }
 
 /* No request of the send ring is sent before it. */
-static void close_now(struct qp *qp, const char *reason)
+void qp_terminate(struct qp *qp, const char *reason)
 {
 	if (qp->state == QP_CONNECTING) {
 		qp_cancel(qp, ECANCELED, reason);
 	} else if (qp->state == QP_RTS || qp->state == QP_CLOSING) {
+		set_order(qp, reason);
 		qp->state = QP_CLOSING;
 		assoc_close(association_ddp(qp->assoc), qp->ep);
 		association_activate(qp->assoc);
 	}
-}
-
-void qp_terminate(struct qp *qp, const char *reason)
-{
-	qp->session.order = reason;
-	close_now(qp, reason);
 }
 
 void qp_closed(struct qp *qp, const struct session_event *event)

@@ -14,7 +14,7 @@ struct qp_session {
 	uint32_t cookie;             /* of the client's connect or accept */
 	uint16_t peer_ird, peer_ord; /* the peer's values, or MSG_READS_UNCHANGED */
 	uint64_t since_ms;           /* when it was established */
-	const char *order;           /* why somebody else ended it, or NULL */
+	char *order;                 /* why somebody else ended it, a copy; or NULL */
 };
 
 enum { QP_FLUSHED = 2 }; /* requests that are flushed for the cost of a bell */
@@ -40,8 +40,7 @@ void qp_cancel(struct qp *qp, int err, const char *reason);
 void qp_disconnect(struct qp *qp);
 
 /* Begins to end the session at once, by order of somebody else, whom the reason names: requests in
- * the send ring are flushed, and its program gets ECONNABORTED. reason
- * stays the caller's and is static. */
+ * the send ring are flushed, and its program gets ECONNABORTED. */
 void qp_terminate(struct qp *qp, const char *reason);
 
 /* Raw: the stream receives no more. Posted work is flushed; one more message may be sent. */

@@ -27,6 +27,9 @@ enum {
 	PEER_LEAST = 16,    /* ... or so many: a program with many sessions is no flood */
 };
 
+/* Why a request is withdrawn that is not refused. */
+#define GONE "the request was not answered in time, or its peer is gone"
+
 /* ---- making and freeing ---- */
 
 static struct session_request *make_request(struct listener *l, struct association *assoc,
@@ -151,6 +154,11 @@ static bool keep_unclaimed(struct association *assoc, const struct assoc_event *
 	timer_init(&u->timer, offer_unclaimed);
 	timer_set(&w->timers, &u->timer, w->now_ms + ms);
 	return true;
+}
+
+static struct unclaimed *first_unclaimed(const struct association *assoc)
+{
+	return list_entry(assoc->unclaimed.next, struct unclaimed, link);
 }
 
 static bool withdraw_unclaimed(struct association *assoc, uint16_t sid)
@@ -302,17 +310,17 @@ void session_request_new(struct port *p, struct association *assoc, const struct
 		offer_request(p, assoc, ev);
 }
 
-static void withdraw_request(struct session_request *r)
+static void withdraw_request(struct session_request *r, const char *reason)
 {
 	struct msg_event out = {
 		.type = MSG_EV_WITHDRAWN,
 		.cookie = r->listener->cookie,
 		.request = r->handle,
 		.err = ECONNABORTED,
-		.reason = "the request was not answered in time, or its peer is gone",
 	};
 
-	session_log_refuse(r->assoc, r->sid, r->client, out.reason);
+	snprintf(out.reason, sizeof(out.reason), "%s", reason);
+	session_log_refuse(r->assoc, r->sid, r->client, reason);
 	if (!client_event_take_back(r->client, &r->event))
 		client_event(r->client, &r->event, &out);
 	drop_session_request(r);
@@ -331,7 +339,7 @@ void session_request_withdrawn(struct association *assoc, uint16_t sid)
 		struct session_request *r = list_entry(l, struct session_request, link);
 
 		if (r->sid == sid) {
-			withdraw_request(r);
+			withdraw_request(r, GONE);
 			return;
 		}
 	}
@@ -340,10 +348,27 @@ void session_request_withdrawn(struct association *assoc, uint16_t sid)
 void session_request_withdraw_all(struct association *assoc)
 {
 	while (!list_empty(&assoc->requests))
-		withdraw_request(first_request(assoc));
+		withdraw_request(first_request(assoc), GONE);
 	while (!list_empty(&assoc->unclaimed))
-		drop_unclaimed(list_entry(assoc->unclaimed.next, struct unclaimed, link));
+		drop_unclaimed(first_unclaimed(assoc));
 	session_log_refused(assoc);
+}
+
+void session_request_refuse_all(struct association *assoc, const char *reason)
+{
+	while (!list_empty(&assoc->requests)) {
+		struct session_request *r = first_request(assoc);
+
+		assoc_refuse(association_ddp(assoc), r->sid);
+		withdraw_request(r, reason);
+	}
+	while (!list_empty(&assoc->unclaimed)) {
+		struct unclaimed *u = first_unclaimed(assoc);
+
+		refuse_session(assoc, u->ev.sid, NULL, reason);
+		drop_unclaimed(u);
+	}
+	association_activate(assoc);
 }
 
 int session_request_query(struct client *c, const struct msg_handle *req,

@@ -47,6 +47,10 @@ void session_request_withdrawn(struct association *assoc, uint16_t sid);
 /* All session requests of the association are void. */
 void session_request_withdraw_all(struct association *assoc);
 
+/* Refuses all of them, also those that wait for a listener; programs that were asked get an event.
+ */
+void session_request_refuse_all(struct association *assoc, const char *reason);
+
 /* The addresses of a session request. 0 or a refusal: -ECONNABORTED if it is gone. */
 int session_request_query(struct client *c, const struct msg_handle *req,
 			  struct msg_request_state *ret, struct reply *rep);
