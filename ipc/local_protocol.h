@@ -17,7 +17,7 @@
  */
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 18,
+	IPC_VERSION_MINOR = 19,
 
 	/* Each minor number added: */
 	IPC_MINOR_FIRST = 0,
@@ -40,6 +40,7 @@ enum {
 	IPC_MINOR_RNR = 16,        /* MSG_SET_QP_RNR, MSG_QP_RNR */
 	IPC_MINOR_DATAGRAM = 17,   /* MSG_QP_DATAGRAM and its operations */
 	IPC_MINOR_NUMBER = 18,     /* MSG_TAKE_QP_NUMBER */
+	IPC_MINOR_SCOPE = 19,      /* msg_create_qp.scope_of */
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

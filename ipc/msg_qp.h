@@ -25,8 +25,14 @@ struct msg_create_qp {
 	uint32_t sq_sig_all; /* 1: every send request is signaled */
 	uint32_t type;       /* MSG_QP_ */
 	uint32_t srq;        /* 0: a receive ring of its own; else rq_entries is 0 */
-	uint16_t raw_queues; /* RAW */
-	uint16_t raw_notify; /* RAW: mask of RsvdULP */
+	union {
+		struct {
+			uint16_t raw_queues; /* RAW */
+			uint16_t raw_notify; /* RAW: mask of RsvdULP */
+		};
+		uint32_t scope_of; /* RDMAP: the queue pair whose scope it has; 0: its own; since
+				      minor 19 */
+	};
 };
 
 /* The memfd holds the send ring at offset, and the receive ring, if there is one, rq_offset bytes

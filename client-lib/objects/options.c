@@ -39,3 +39,17 @@ int options_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t h
 	ret->access = OPTIONS_ACCESS_ALL; /* an older daemon grants every right */
 	return ctx->minor < IPC_MINOR_OPTIONS ? 0 : options_call(ctx, call, op, &req, ret);
 }
+
+int options_check_scope(const struct ddp_pd *pd, const struct ddp_qp_init *init)
+{
+	if (!init->scope_of)
+		return 0;
+	if (init->qp_type != DDP_QP_RDMAP)
+		return reason_fail(-EINVAL, "ddp_create_qp: scope_of is for DDP_QP_RDMAP");
+	if (init->scope_of->pd != pd)
+		return reason_fail(-EINVAL, "ddp_create_qp: scope_of has another PD");
+	if (pd->ctx->minor < IPC_MINOR_SCOPE)
+		return reason_fail(-EOPNOTSUPP,
+				   "ddp_create_qp: the daemon is too old for scope_of");
+	return context_serves(init->scope_of->handle, "ddp_create_qp");
+}

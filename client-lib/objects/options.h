@@ -17,6 +17,10 @@ enum {
 		DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_ATOMIC,
 };
 
+/* Whether a new QP of that domain may have its scope_of. 0; -EINVAL; -EOPNOTSUPP: the daemon is too
+ * old. */
+int options_check_scope(const struct ddp_pd *pd, const struct ddp_qp_init *init);
+
 /* Sets options, by MSG_QP_OPTIONS or MSG_SRQ_OPTIONS. Returns 0 with *ret; -EOPNOTSUPP if the
  * daemon does not support options; or as request_qp_options(). */
 int options_call(struct ddp_ctx *ctx, const char *call, uint32_t op, const struct msg_options *req,

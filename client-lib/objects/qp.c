@@ -137,6 +137,8 @@ static int check_init(struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_
 		return reason_fail(-EINVAL, "ddp_create_qp: max_inline %u: at most %u",
 				   init->max_inline, WQE_MAX_INLINE);
 	r = check_remote_access(ctx, "ddp_create_qp", init->remote_access);
+	if (r == 0)
+		r = options_check_scope(pd, init);
 	if (r || (!id && init->qp_type == DDP_QP_DATAGRAM))
 		return r;
 	return check_id("ddp_create_qp", id);
@@ -216,8 +218,11 @@ static int create_qp(struct ddp_qp *qp, const struct ddp_qp_init *init)
 	};
 	struct msg_qp reply = {.offset = 0};
 	int memfd;
-	int r = request_create_qp(ctx, "ddp_create_qp", &req, &reply, &memfd);
+	int r;
 
+	if (init->scope_of)
+		req.scope_of = init->scope_of->handle;
+	r = request_create_qp(ctx, "ddp_create_qp", &req, &reply, &memfd);
 	if (r)
 		return r;
 	qp->handle = reply.handle;

@@ -171,7 +171,8 @@ static const struct member m_msg_create_qp[] = {
 	M(msg_create_qp, max_inline),   M(msg_create_qp, ord),
 	M(msg_create_qp, ird),          M(msg_create_qp, sq_sig_all),
 	M(msg_create_qp, type),         M(msg_create_qp, srq),
-	M(msg_create_qp, raw_queues),   M(msg_create_qp, raw_notify)};
+	M(msg_create_qp, raw_queues),   M(msg_create_qp, raw_notify),
+	M(msg_create_qp, scope_of)};
 static const struct member m_msg_qp[] = {
 	M(msg_qp, hdr),      M(msg_qp, handle),   M(msg_qp, qp_num), M(msg_qp, slot),
 	M(msg_qp, sq_entry), M(msg_qp, rq_entry), M(msg_qp, pad),    M(msg_qp, rq_offset),
@@ -358,7 +359,7 @@ static const struct member m_ddp_qp_init[] = {
 	M(ddp_qp_init, max_ird),       M(ddp_qp_init, sq_sig_all),  M(ddp_qp_init, srq),
 	M(ddp_qp_init, qp_type),       M(ddp_qp_init, raw_queues),  M(ddp_qp_init, raw_notify),
 	M(ddp_qp_init, hold_bytes),    M(ddp_qp_init, hold_ms),     M(ddp_qp_init, options),
-	M(ddp_qp_init, remote_access), M(ddp_qp_init, qkey)};
+	M(ddp_qp_init, remote_access), M(ddp_qp_init, qkey),        M(ddp_qp_init, scope_of)};
 static const struct member m_ddp_qp_attr[] = {
 	M(ddp_qp_attr, struct_size),  M(ddp_qp_attr, state),         M(ddp_qp_attr, qp_num),
 	M(ddp_qp_attr, max_tagged),   M(ddp_qp_attr, max_untagged),  M(ddp_qp_attr, ord),

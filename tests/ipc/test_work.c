@@ -453,3 +453,21 @@ Test(bind, a_failed_bind_is_a_completion)
 	cr_assert_eq(wc.status, DDP_WC_MW_BIND_ERR);
 	cr_assert_eq(wc.err_stag, 0x4d5e6f01);
 }
+
+Test(bind, a_queue_pair_may_have_the_windows_of_another_one)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct ddp_pd *other, *of = pd;
+
+	init.scope_of = qp;
+	make_qp(&init, 0);
+	cr_expect_neq(fake_last(&fake, MSG_CREATE_QP)->create_qp.scope_of, 0);
+	cr_assert_eq(ddp_alloc_pd(ctx, &other), 0);
+	pd = other;
+	make_qp(&init, -EINVAL);
+	cr_expect(reason_has("scope_of has another PD"));
+	pd = of;
+	init.qp_type = DDP_QP_RAW;
+	make_qp(&init, -EINVAL);
+	cr_expect(reason_has("scope_of is for DDP_QP_RDMAP"));
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A program for libibverbs. Promise: a queue pair that is connected to itself is one as any other:
- * it receives what it sends, writes, reads and counts in its own memory, completions have its
- * number, ERR flushes, and after RESET all that works again.
+ * it receives what it sends, writes, reads and counts in its own memory, also through windows that
+ * it binds, completions have its number, ERR flushes, and after RESET all that works again. Changed
+ * waits for receives hold for its messages to itself.
  *
  *   verbs_self      exit status 0 if it held
  */
@@ -88,6 +89,76 @@ static void sends(struct pair *p, uint32_t len)
 	rig_same(a.mem + LARGE, len, len);
 }
 
+/* ---- windows ---- */
+
+static uint32_t bind_window(struct pair *p, struct ibv_mw *mw, uint32_t rkey)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_BIND_MW, .wr_id = 8};
+
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = rkey;
+	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
+		.mr = a.mr,
+		.addr = (uintptr_t)a.mem + LARGE,
+		.length = LARGE,
+		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+	};
+	VERB(post(p, 0, &wr, NULL) == 0);
+	done(p, 8, IBV_WC_BIND_MW);
+	return rkey;
+}
+
+static void write_through(struct pair *p, uint32_t rkey, unsigned seed)
+{
+	struct ibv_sge sge = side_sge(&a, 0, LARGE);
+	struct ibv_send_wr wr;
+
+	rig_fill(a.mem, LARGE, seed);
+	remote(p, &wr, IBV_WR_RDMA_WRITE, 9);
+	wr.wr.rdma.rkey = rkey;
+	VERB(post(p, 0, &wr, &sge) == 0);
+	done(p, 9, IBV_WC_RDMA_WRITE);
+	remote(p, &wr, IBV_WR_RDMA_READ, 10);
+	wr.wr.rdma.rkey = rkey;
+	VERB(post(p, 0, &wr, &sge) == 0);
+	done(p, 10, IBV_WC_RDMA_READ);
+	rig_same(a.mem + LARGE, LARGE, seed);
+}
+
+/* By the queue pair's own request, then by its message to itself. */
+static void windows(struct pair *p)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_LOCAL_INV, .wr_id = 11};
+	struct ibv_sge sge = side_sge(&a, 0, 8);
+	struct ibv_mw *mw;
+	uint32_t rkey;
+
+	VERB(mw = ibv_alloc_mw(a.pd, IBV_MW_TYPE_2));
+	rkey = bind_window(p, mw, ibv_inc_rkey(mw->rkey));
+	write_through(p, rkey, 3);
+	wr.invalidate_rkey = rkey;
+	VERB(post(p, 0, &wr, NULL) == 0);
+	done(p, 11, IBV_WC_LOCAL_INV);
+	rkey = bind_window(p, mw, ibv_inc_rkey(rkey));
+	write_through(p, rkey, 4);
+	post_recv(p, 0, 5, LARGE, LARGE);
+	wr = (struct ibv_send_wr){.opcode = IBV_WR_SEND_WITH_INV, .wr_id = 4};
+	wr.invalidate_rkey = rkey;
+	VERB(post(p, 0, &wr, &sge) == 0);
+	for (int i = 0; i < 2; i++) {
+		struct ibv_wc wc = rig_wc(a.cq);
+
+		VERB(wc.status == IBV_WC_SUCCESS);
+		VERB(wc.opcode != IBV_WC_RECV ||
+		     (wc.wc_flags & IBV_WC_WITH_INV && wc.invalidated_rkey == rkey));
+	}
+	rkey = bind_window(p, mw, ibv_inc_rkey(rkey)); /* it may be: it is not bound any more */
+	write_through(p, rkey, 5);
+	VERB(ibv_dealloc_mw(mw) == 0);
+}
+
+/* ---- ends ---- */
+
 /* What is posted to a queue pair in ERR is flushed, with its number. */
 static void flushes(struct pair *p)
 {
@@ -115,7 +186,61 @@ static void round_of(struct pair *p)
 	}
 	one_sided(p);
 	counts(p);
+	windows(p);
 	flushes(p);
+}
+
+/* ---- waits ---- */
+
+static void set_timer(struct pair *p, uint8_t code)
+{
+	struct ibv_qp_attr attr = {.min_rnr_timer = code};
+
+	VERB(ibv_modify_qp(p->qp[0], &attr, IBV_QP_MIN_RNR_TIMER) == 0);
+}
+
+static struct pair open_pair(uint8_t rnr_retry)
+{
+	struct ibv_qp_init_attr init = side_init(&a);
+	struct pair p = {.side = {&a, &a}};
+
+	VERB(p.qp[0] = p.qp[1] = ibv_create_qp(a.pd, &init));
+	rig_to_init(p.qp[0]);
+	rig_to_rtr(p.qp[0], p.qp[0]->qp_num, &a.gid);
+	rig_to_rts(p.qp[0], rnr_retry);
+	return p;
+}
+
+static void send_in_vain(struct pair *p)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .wr_id = 12};
+	struct ibv_sge sge = side_sge(&a, 0, 8);
+
+	VERB(post(p, 0, &wr, &sge) == 0);
+}
+
+static void fails_next(const struct pair *p)
+{
+	struct ibv_wc wc = rig_wc(a.cq);
+
+	VERB(wc.wr_id == 12 && wc.status == IBV_WC_RNR_RETRY_EXC_ERR);
+	VERB(wc.qp_num == p->qp[0]->qp_num);
+}
+
+/* Seven waits of 1 ms are over before one of 655 ms that began later. The order of the two shows
+ * that timers and retries are those that were set after the connection. */
+static void waits(void)
+{
+	struct pair many = open_pair(6), one = open_pair(0);
+
+	set_timer(&many, 1);
+	set_timer(&one, 0);
+	send_in_vain(&many);
+	send_in_vain(&one);
+	fails_next(&many);
+	fails_next(&one);
+	VERB(ibv_destroy_qp(many.qp[0]) == 0);
+	VERB(ibv_destroy_qp(one.qp[0]) == 0);
 }
 
 int main(void)
@@ -131,6 +256,8 @@ int main(void)
 		round_of(&p);
 	to_itself(&p); /* and destroyed while it is connected, or connects */
 	VERB(ibv_destroy_qp(p.qp[0]) == 0);
+	if (a.ctx->device->transport_type == IBV_TRANSPORT_IB)
+		waits();
 	side_close(&a);
 	puts("a queue pair that is connected to itself works");
 	return 0;

@@ -13,7 +13,8 @@ static struct host *host_of_own_peer(const struct qp *qp)
 	return context_of(qp->ibv.context)->host;
 }
 
-/* It receives no message. */
+/* It receives no message. Its requests bind and invalidate windows of the queue pair, where the
+ * peer's accesses arrive; with a daemon that is too old for that they are of no use. */
 static int create_qp(struct own_peer *p)
 {
 	const struct qp *qp = p->of;
@@ -22,7 +23,12 @@ static int create_qp(struct own_peer *p)
 
 	init.srq = NULL;
 	init.max_recv_wr = init.max_recv_sge = 1;
+	init.scope_of = qp->ddp;
 	r = ddp_create_qp(p->id, pd_ddp(qp->ibv.pd), &init, &p->ddp);
+	if (r == -EOPNOTSUPP) {
+		init.scope_of = NULL;
+		r = ddp_create_qp(p->id, pd_ddp(qp->ibv.pd), &init, &p->ddp);
+	}
 	if (r)
 		return r;
 	r = qp_num_set(&host_of_own_peer(qp)->numbers, ddp_qp_num(p->ddp), qp->num);

@@ -760,6 +760,10 @@ struct ddp_qp_init {
 	 * bits, because older programs have padding between it and `options`.) */
 	uint64_t remote_access;
 	uint32_t qkey; /* DATAGRAM: see ddp_set_qp_qkey() */
+	/* RDMAP: windows and regions that are bound to this QP of the same PD are bound to the new
+	 * one, too, and the other way round: both are ends of one session, of which the program
+	 * sees one. NULL: it has its own alone. -EOPNOTSUPP: the daemon is too old. */
+	struct ddp_qp *scope_of;
 };
 
 enum { DDP_QP_ACCESS_NONE = 0x8000 }; /* remote_access: no Writes, Reads and atomics */

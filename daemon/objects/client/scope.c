@@ -3,9 +3,10 @@
 
 #include "daemon/objects/client/client.h"
 
-void scope_open(struct scope *s, struct client *c, struct pd *pd, uint32_t qp_num)
+void scope_open(struct scope *s, struct client *c, struct pd *pd, uint32_t qp_num,
+		const struct scope *same)
 {
-	s->number = ++c->daemon->last_scope;
+	s->number = same ? same->number : ++c->daemon->last_scope;
 	s->pd = pd;
 	s->qp_num = qp_num;
 	list_init(&s->link);

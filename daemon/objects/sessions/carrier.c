@@ -352,7 +352,7 @@ static struct carrier *carrier_new(struct carrier_owner *o, bool sends, struct r
 	qp->carrier = &events;
 	qp->attr.max_recv_sge = 1;
 	qp->session.peer_ird = qp->session.peer_ord = MSG_READS_UNCHANGED;
-	scope_open(&qp->scope, client, &o->pd, qp->num);
+	scope_open(&qp->scope, client, &o->pd, qp->num, NULL);
 	list_init(&qp->posted);
 	async_init(&qp->events.async);
 	timer_init(&qp->hold.idle, qp_hold_idle);

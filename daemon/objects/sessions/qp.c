@@ -117,7 +117,28 @@ struct qp_parts {
 	struct pd *pd;
 	struct cq *send_cq, *recv_cq;
 	struct srq *srq;
+	const struct scope *scope; /* of another queue pair, or NULL */
 };
+
+static int find_scope(struct client *c, const struct msg_create_qp *req, struct qp_parts *p,
+		      struct reply *rep)
+{
+	const struct qp *of;
+
+	p->scope = NULL;
+	if (req->type != MSG_QP_RDMAP || req->scope_of == 0 || c->hello.minor < IPC_MINOR_SCOPE)
+		return 0;
+	of = handles_qp(c, req->scope_of, rep);
+	if (!of)
+		return -ENOENT;
+	if (of->scope.pd != p->pd)
+		return reply_refuse(rep, EINVAL,
+				    "queue pair with the scope of queue pair %u: different "
+				    "protection domains",
+				    of->num);
+	p->scope = &of->scope;
+	return 0;
+}
 
 static int find_parts(struct client *c, const struct msg_create_qp *req, struct qp_parts *ret,
 		      struct reply *rep)
@@ -133,12 +154,12 @@ static int find_parts(struct client *c, const struct msg_create_qp *req, struct 
 			rep, EINVAL,
 			"queue pair and shared receive queue %u: different protection domains",
 			req->srq & 0xffff);
-	return 0;
+	return find_scope(c, req, ret, rep);
 }
 
 static void use_parts(struct qp *qp, const struct qp_parts *p)
 {
-	scope_open(&qp->scope, qp->client, p->pd, qp->num);
+	scope_open(&qp->scope, qp->client, p->pd, qp->num, p->scope);
 	qp->wq.send_cq = p->send_cq;
 	qp->wq.recv_cq = p->recv_cq;
 	qp->wq.srq = p->srq;
