@@ -9,8 +9,21 @@
 #include "daemon/base/state.h"
 #include "daemon/net/peers.h"
 #include "util/addr.h"
+#include "util/minmax.h"
 
-/* " (rule lab, line 12 of /etc/ddpsctpd.yaml)": a path that is too long loses its end. */
+/* Of a path that is too long its end: the beginning is the same for all files of a host. */
+static void add_path(const char *path, char reason[PEER_ACCESS_REASON])
+{
+	size_t n = strlen(reason), len = strlen(path), room = PEER_ACCESS_REASON - n;
+	size_t shown = room > sizeof("...)") ? room - sizeof("...)") : 0;
+
+	if (len + sizeof(")") <= room)
+		snprintf(reason + n, room, "%s)", path);
+	else
+		snprintf(reason + n, room, "...%s)", path + len - min_u64(len, shown));
+}
+
+/* " (rule lab, line 12 of /etc/ddpsctpd.yaml)" */
 static void add_rule(const struct daemon *d, unsigned rule, char reason[PEER_ACCESS_REASON])
 {
 	const struct config_origin *o = &d->origin;
@@ -19,11 +32,13 @@ static void add_rule(const struct daemon *d, unsigned rule, char reason[PEER_ACC
 	char title[PEER_RULE_TITLE];
 
 	peer_rule_title(&d->cfg.peers.rules.rule[rule], title);
-	if (line == CONFIG_FROM_ADMIN)
+	if (line == CONFIG_FROM_ADMIN) {
 		snprintf(reason + n, PEER_ACCESS_REASON - n, " (rule %s, set by ddpctl)", title);
-	else
-		snprintf(reason + n, PEER_ACCESS_REASON - n, " (rule %s, line %d of %s)", title,
-			 o->rule_line[rule], o->file);
+		return;
+	}
+	snprintf(reason + n, PEER_ACCESS_REASON - n, " (rule %s, line %d of ", title,
+		 o->rule_line[rule]);
+	add_path(o->file, reason);
 }
 
 static bool refuses(const struct worker *w, const struct sockaddr_storage *peer,

@@ -12,7 +12,9 @@
 #include "daemon/net/association.h"
 #include "daemon/rules/peer_rules.h"
 
-enum { PEER_ACCESS_REASON = MSG_REASON_MAX }; /* bytes of a sentence; a long path is cut */
+/* Bytes of a sentence. A part of a long path stands for it, so that no part of a message cuts the
+ * sentence: the peer gets it in an ABORT, and each end has words of its own before it. */
+enum { PEER_ACCESS_REASON = LLP_ABORT_TEXT };
 
 /* How the packets of an association are protected, for those who ask. */
 struct peer_access_proof {

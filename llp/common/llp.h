@@ -29,6 +29,7 @@ enum {
 	LLP_MAX_ADDRS = 8,  /* of our end of an association, and of the peer in llp_connect_at() */
 	LLP_MAX_PATHS = 16, /* reported per association; a peer may announce more addresses */
 	LLP_MAX_FDS = 2 * LLP_MAX_OWN + 2,
+	LLP_ABORT_TEXT = 152, /* bytes of a reason that peers get whole, with its NUL */
 };
 
 /*

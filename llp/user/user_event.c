@@ -152,6 +152,8 @@ static void end_setup(struct user_conn *c, const struct sctp_event *ev)
 			     udp_port(c), silence(c));
 }
 
+_Static_assert((int)LLP_ABORT_TEXT <= (int)SCTP_ABORT_TEXT, "an ABORT has room for a reason");
+
 static void end_aborted(struct user_conn *c, const struct sctp_event *ev, const char *addr)
 {
 	if (ev->text[0])

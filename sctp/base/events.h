@@ -12,8 +12,6 @@
 #include "sctp/sctp.h"
 #include "util/list.h"
 
-enum { SCTP_ABORT_TEXT = 128 };
-
 /* Read-only but for events.c. */
 struct sctp_events {
 	struct list link;

@@ -385,7 +385,8 @@ Test(chunks, the_reason_of_an_abort_reaches_the_user)
 		peer_send_chunk(&p, SCTP_ABORT, 0, cause, 4 + lens[i]);
 		cr_assert_eq(p.last_down.end, SCTP_END_ABORTED);
 		cr_assert_eq(p.last_down.cause, SCTP_CAUSE_USER);
-		cr_assert_eq(strlen(p.last_down.text), lens[i] < 127 ? lens[i] : 127);
+		cr_assert_eq(strlen(p.last_down.text),
+			     lens[i] < SCTP_ABORT_TEXT ? lens[i] : SCTP_ABORT_TEXT - 1);
 		cr_assert_eq(p.last_down.text[0], lens[i] ? '?' : 0);
 	}
 }

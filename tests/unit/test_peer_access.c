@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Promise: rules judge each address of a peer, and refuse one with more than the transport tells.
- */
+ * The sentence has the peer, the rule, its line and its file, however long they are. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "daemon/base/config_keys.h"
@@ -12,8 +13,20 @@
 #include "daemon/base/state.h"
 #include "daemon/net/peer_access.h"
 
+#define LONGEST "2001:db8:1111:2222:3333:4444:5555:6666"
+
 static struct daemon d;
 static unsigned addresses; /* of the peer: 192.0.2.1 and those that follow */
+static bool v6;            /* it has the longest address */
+
+static void longest_address(struct sockaddr_storage *ret)
+{
+	struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_port = htons(65535)};
+
+	cr_assert_eq(inet_pton(AF_INET6, LONGEST, &a.sin6_addr), 1);
+	*ret = (struct sockaddr_storage){0};
+	memcpy(ret, &a, sizeof(a));
+}
 
 static void address_of(unsigned i, struct sockaddr_storage *ret)
 {
@@ -21,6 +34,10 @@ static void address_of(unsigned i, struct sockaddr_storage *ret)
 				.sin_addr.s_addr = htonl(0xc0000201U + i),
 				.sin_port = htons(7)};
 
+	if (v6) {
+		longest_address(ret);
+		return;
+	}
 	*ret = (struct sockaddr_storage){0};
 	memcpy(ret, &a, sizeof(a));
 }
@@ -93,4 +110,61 @@ Test(peer_access, limits_refuse_nobody)
 {
 	add("10.0.0.0/8 sessions=7");
 	cr_expect_str_eq(refusal(17), "");
+}
+
+/* As if the configuration had the rule there. */
+static const char *refusal_of(const char *rule, const char *file, int line)
+{
+	memset(&d.cfg.peers.rules, 0, sizeof(d.cfg.peers.rules));
+	add(rule);
+	snprintf(d.origin.file, sizeof(d.origin.file), "%s", file);
+	d.origin.rule_line[0] = line;
+	return refusal(1);
+}
+
+Test(peer_access, the_sentence_names_peer_rule_line_and_file)
+{
+	cr_expect_str_eq(refusal_of("192.0.2.0/24 name=lab accept=none", "/etc/ddpsctpd.yaml", 12),
+			 "192.0.2.1 may not connect to port 7 (rule lab, line 12 of "
+			 "/etc/ddpsctpd.yaml)");
+}
+
+Test(peer_access, a_long_path_loses_its_beginning_and_nothing_else_is_cut)
+{
+	char path[200] = "/";
+	const char *why;
+
+	v6 = true;
+	while (strlen(path) < sizeof(path) - 10)
+		strcat(path, "d/");
+	strcat(path, "a.yaml");
+	why = refusal_of("2001:db8::/32 name=abcdefghijklmnopqrstuvwxyz01234 accept=none", path,
+			 99999);
+	cr_expect(strstr(why, LONGEST " may not connect to port 65535 (rule "
+				      "abcdefghijklmnopqrstuvwxyz01234, line 99999 of ..."),
+		  "%s", why);
+	cr_expect_str_eq(why + strlen(why) - strlen("/d/a.yaml)"), "/d/a.yaml)", "%s", why);
+	cr_expect_eq(strlen(why), PEER_ACCESS_REASON - 1);
+	why = refusal_of(LONGEST "/128 accept=none", path, 99999);
+	cr_expect(strstr(why, "(rule " LONGEST "/128, line 99999 of ..."), "%s", why);
+	cr_expect_str_eq(why + strlen(why) - strlen("/a.yaml)"), "/a.yaml)", "%s", why);
+}
+
+/* One byte less, and it is whole. */
+Test(peer_access, a_path_that_fits_is_whole)
+{
+	const size_t before = strlen("192.0.2.1 may not connect to port 7 (rule x, line 1 of ");
+	char path[PEER_ACCESS_REASON];
+	const size_t fits = sizeof(path) - before - sizeof(")");
+	const char *why;
+
+	memset(path, 'p', sizeof(path));
+	path[fits + 1] = '\0';
+	why = refusal_of("192.0.2.0/24 name=x accept=none", path, 1);
+	cr_expect(strncmp(why + before, "...ppp", 6) == 0, "%s", why);
+	cr_expect_eq(strlen(why), PEER_ACCESS_REASON - 1);
+	path[fits] = '\0';
+	why = refusal_of("192.0.2.0/24 name=x accept=none", path, 1);
+	cr_expect(strncmp(why + before, path, fits) == 0, "%s", why);
+	cr_expect_str_eq(why + before + fits, ")");
 }

@@ -73,7 +73,21 @@ Test(reason, a_lost_association_says_why_if_that_is_known)
 	assoc.lost = (char[]){"closed"};
 	assoc.lost_err = EPIPE;
 	cr_assert_eq(reason_closed(&assoc, &ev, text, sizeof(text)), ECONNRESET);
-	cr_assert_str_eq(text, "the association was lost: closed");
+	cr_assert_str_eq(text, "closed; the association was lost");
+}
+
+/* The longest: of a rule at a peer with the longest address. */
+Test(reason, what_a_peer_says_is_whole_in_an_event)
+{
+	const struct assoc_event ev = {.reason = ASSOC_REASON_LOST};
+	struct association assoc = {.lost_err = ECONNRESET};
+	char lost[256] = "2001:db8:1111:2222:3333:4444:5555:6666 aborted the association: ";
+	char text[MSG_REASON_MAX];
+
+	memset(lost + strlen(lost), 'r', LLP_ABORT_TEXT - 1);
+	assoc.lost = lost;
+	reason_closed(&assoc, &ev, text, sizeof(text));
+	cr_assert(strncmp(text, lost, strlen(lost)) == 0, "%s", text);
 }
 
 Test(reason, an_error_of_a_raw_session_has_its_place)

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "user_rig.h"
@@ -163,4 +165,25 @@ Test(user_both, another_udp_port_is_another_endpoint)
 	cr_expect_neq(info_of(&out[0]).even, info.even);
 	close(fd[0]);
 	close(fd[1]);
+}
+
+/* A sentence that names a rule, from either end. */
+Test(user_both, the_longest_reason_of_an_abort_is_whole, .init = begin)
+{
+	char reason[LLP_ABORT_TEXT] = "", expected[256];
+
+	memset(reason, 'r', sizeof(reason) - 1);
+	for (unsigned i = 0; i < 2; i++) {
+		struct rig_conn *ends[] = {&out[0], &in[1]};
+
+		in[1].incoming = in[1].down = out[0].up = out[0].down = 0;
+		cr_assert_eq(connect_from(0, 0, &out[0]), 0);
+		rig_until(&in[1].incoming, 1);
+		rig_until(&out[0].up, 1);
+		llp_abort(ends[i]->c, reason);
+		rig_until(&ends[!i]->down, 1);
+		snprintf(expected, sizeof(expected), "127.0.0.%u aborted the association: %s",
+			 i + 1, reason);
+		cr_expect_str_eq(ends[!i]->reason, expected);
+	}
 }

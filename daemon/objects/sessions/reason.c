@@ -37,8 +37,9 @@ int reason_error(const struct assoc_event *ev, char *ret, size_t len)
 
 static int reason_lost(const struct association *assoc, char *ret, size_t len)
 {
-	snprintf(ret, len, "the association was lost%s%s", assoc->lost ? ": " : "",
-		 assoc->lost ? assoc->lost : "");
+	/* A long reason loses these words, and no others. */
+	snprintf(ret, len, "%s%sthe association was lost", assoc->lost ? assoc->lost : "",
+		 assoc->lost ? "; " : "");
 	return assoc->lost_err == ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
 }
 
