@@ -301,6 +301,11 @@ void acct_release(struct acct_charge *c)
 	*c = (struct acct_charge){0};
 }
 
+uid_t acct_uid(const struct acct_charge *c)
+{
+	return c->user->uid;
+}
+
 struct drr *acct_turn(const struct acct_charge *c, enum acct_tree tree, struct drr *root)
 {
 	c->user->turn[tree].parent = root;

@@ -41,8 +41,9 @@ enum acct_kind {
 	ACCT_MAPS,        /* memory maps of the daemon */
 	ACCT_DESCRIPTORS, /* of the daemon */
 	/* Of these, users hear only when they are refused: */
-	ACCT_RESERVE, /* connections of ddpctl beyond limits.clients */
-	ACCT_ADMINS,  /* those of administrators, with their descriptors */
+	ACCT_RESERVE,    /* connections of ddpctl beyond limits.clients */
+	ACCT_HANDSHAKES, /* of DTLS, that go on */
+	ACCT_ADMINS,     /* those of administrators, with their descriptors */
 	ACCT_KINDS,
 };
 
@@ -113,6 +114,9 @@ int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *re
 
 /* Releases and clears the charge: a second call has no effect. */
 void acct_release(struct acct_charge *c);
+
+/* Whose charge it is. */
+uid_t acct_uid(const struct acct_charge *c);
 
 /* How much the uid uses. */
 uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind);

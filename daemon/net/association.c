@@ -130,8 +130,8 @@ struct association *association_free(struct association *assoc)
 	llp_conn_free(assoc->conn);
 	association_memory_free(assoc);
 	association_network_leave(assoc);
-	acct_release(&assoc->socket);
-	acct_release(&assoc->opened);
+	acct_release(&assoc->paid.socket);
+	acct_release(&assoc->paid.opened);
 	free(assoc->addrs);
 	free(assoc->lost);
 	worker_freed(assoc->worker);
@@ -157,7 +157,8 @@ static int open_assoc(struct association *assoc, const struct endpoint_addrs *ad
 	return r;
 }
 
-int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret)
+int association_get(struct worker *w, const struct endpoint_addrs *addrs,
+		    struct association_charges *charges, struct association **ret)
 {
 	struct association *assoc;
 	int r;
@@ -166,8 +167,13 @@ int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct
 	if (*ret)
 		return 0;
 	assoc = association_new(w, true);
-	if (!assoc)
+	if (!assoc) {
+		acct_release(&charges->socket);
+		acct_release(&charges->opened);
 		return -ENOMEM;
+	}
+	assoc->paid = *charges; /* they are moved */
+	*charges = (struct association_charges){0};
 	r = association_memory_reserve(assoc) ? open_assoc(assoc, addrs) : -ENOMEM;
 	if (r) {
 		association_free(assoc);

@@ -37,6 +37,11 @@ struct association_listener {
 	const struct addr_set *at; /* empty: all addresses */
 };
 
+/* Of the uid that opens an association: the association, and its descriptor, where it is one. */
+struct association_charges {
+	struct acct_charge opened, socket;
+};
+
 struct association {
 	struct worker *worker;
 	uint32_t id;     /* for messages and ddpctl: counts from 1 */
@@ -67,7 +72,7 @@ struct association {
 	struct {
 		uint64_t assocs, sessions, requests; /* that the peer began: the network has them */
 	} charged;
-	struct acct_charge opened, socket; /* of the uid that opened it; a socket of the kernel */
+	struct association_charges paid;
 	struct {
 		uint64_t since_ms;
 		uint32_t said, left_out;
@@ -109,9 +114,11 @@ extern const struct llp_events association_llp_events;
 /*
  * The association to use for a session between these endpoints: one that was opened here for the
  * same addresses, or by the peer from them and from the port that is asked for, is up or on its way
- * and has a stream left; else a new one. 0 or -errno.
+ * and has a stream left; else a new one, which has the charges then. 0 or -errno; the charges are
+ * released, if there are any.
  */
-int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret);
+int association_get(struct worker *w, const struct endpoint_addrs *addrs,
+		    struct association_charges *charges, struct association **ret);
 
 /* From now on the sessions of the association get the acknowledgements of the peer
  * (assoc_tx_progress). */

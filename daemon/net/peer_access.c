@@ -7,6 +7,7 @@
 
 #include "daemon/base/config_keys.h"
 #include "daemon/base/state.h"
+#include "daemon/net/handshakes.h"
 #include "daemon/net/peers.h"
 #include "util/addr.h"
 #include "util/minmax.h"
@@ -154,7 +155,9 @@ struct llp_cover peer_access_cover(struct worker *w)
 				  .key = s->key,
 				  .wanted = wants_cover,
 				  .accept = accepts_peer,
-				  .arg = w};
+				  .arg = w,
+				  .pays = handshakes_charge,
+				  .paid = handshakes_release};
 }
 
 /* ---- sessions and associations ---- */

@@ -149,6 +149,12 @@ struct llp_cover {
 	bool (*accept)(void *arg, const struct sockaddr_storage *peer,
 		       const struct llp_identity *id, bool we_began, char *ret_reason, size_t len);
 	void *arg;
+	/* An association of llp_connect_at() with that user is to cause a handshake. most: all such
+	 * associations may have so many now. Returns the payment for it; NULL: the user has too
+	 * many, and llp_connect_at() returns -EDQUOT. The function may be NULL. */
+	void *(*pays)(void *arg, void *user, unsigned most);
+	/* That handshake has ended. */
+	void (*paid)(void *arg, void *payment);
 };
 
 /* Bytes of data that the transport `user` queues, of all associations. */
@@ -333,7 +339,7 @@ struct llp_listener *llp_unlisten(struct llp_listener *l);
  * of the route to the first address. own_port: our SCTP port, 0: a free one; `kernel` always takes
  * a free one. If both ends connect to each other from the ports that they connect to, there is one
  * association, and up() at both. 0 or -errno, as above; EADDRINUSE: there is an association between
- * these ports.
+ * these ports; EDQUOT: llp_cover.pays.
  */
 int llp_connect_at(struct llp *t, const struct llp_addrs *peer, uint16_t port,
 		   const struct llp_addrs *from, uint16_t own_port, void *user,

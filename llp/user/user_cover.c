@@ -8,6 +8,7 @@
 
 #include "llp/dtls/dtls.h"
 #include "llp/user/user.h"
+#include "llp/user/user_paid.h"
 #include "util/addr.h"
 #include "util/minmax.h"
 
@@ -15,9 +16,7 @@ enum {
 	MS = 1000, /* microseconds */
 	SECOND = 1000 * MS,
 	JOBS = 256,
-	HANDSHAKES = 256,
 	RESEND_MS = 500,
-	HANDSHAKE_S = 10,
 	TAKEOVER_S = 600,
 	IDLE_S = 300,
 	/* A peer that was silent for so long may have begun again: a new association asks it. */
@@ -29,6 +28,7 @@ struct user_cover {
 	struct llp_cover cfg;
 	struct dtls *dtls;
 	uint64_t files_us; /* when the files of its identity were read */
+	struct user_paid paid;
 	struct span span[SCTP_BATCH_PACKETS];
 	uint8_t sealed[SEALED];
 };
@@ -91,9 +91,9 @@ static int open_dtls(struct user *t, struct user_cover *v, user_random_fn *rando
 		.user = v,
 		.jobs = JOBS,
 		.max_links = LLP_SCTP_MAX_CONNS,
-		.max_handshakes = HANDSHAKES,
+		.max_handshakes = USER_HANDSHAKES,
 		.resend_us = RESEND_MS * MS,
-		.handshake_us = HANDSHAKE_S * (uint64_t)SECOND,
+		.handshake_us = USER_HANDSHAKE_S * (uint64_t)SECOND,
 		.takeover_us = TAKEOVER_S * (uint64_t)SECOND,
 		.linger_us = 2 * (uint64_t)t->sctp.cfg.rto_max_ms * MS,
 		.idle_us = IDLE_S * (uint64_t)SECOND,
@@ -135,6 +135,7 @@ void llp_user_cover_close(struct user *t)
 	if (!t->cover)
 		return;
 	dtls_close(t->cover->dtls);
+	llp_user_paid_end_all(&t->cover->paid, &t->cover->cfg);
 	free(t->cover);
 	t->cover = NULL;
 }
@@ -199,7 +200,8 @@ int llp_user_cover_connect(struct user_conn *c)
 
 	if (dtls_is_up(d, &f) && is_current(t, &f))
 		return 1;
-	return dtls_renew(d, &f, t->now_us);
+	return llp_user_paid_begin(&t->cover->paid, &t->cover->cfg, d, &f, c->sctp.base.user,
+				   t->now_us);
 }
 
 void llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us)
@@ -342,6 +344,7 @@ bool llp_user_cover_event(struct user *t, struct user_link_event *ret)
 
 	if (!t->cover || !dtls_event(t->cover->dtls, &e))
 		return false;
+	llp_user_paid_end(&t->cover->paid, &t->cover->cfg, &e.flow);
 	memcpy(a.ip, e.flow.ip, sizeof(a.ip));
 	a.scope = e.flow.scope;
 	*ret = (struct user_link_event){.flow = {a, e.flow.port, (uint8_t)e.flow.local, true},

@@ -43,6 +43,7 @@ struct program {
 static struct daemon d;
 static struct worker *const w = &d.worker;
 static struct reply rep;
+static struct association_charges none;
 
 static struct msg_addr at(uint8_t last, uint16_t port)
 {
@@ -222,9 +223,9 @@ Test(addrs, an_association_is_shared_by_requests_with_the_same_addresses)
 	struct endpoint_addrs e = ends_of(two);
 	struct association *p, *q;
 
-	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_eq(association_get(w, &e, &none, &p), 0);
 	e = ends_of(same);
-	cr_assert_eq(association_get(w, &e, &q), 0);
+	cr_assert_eq(association_get(w, &e, &none, &q), 0);
 	cr_assert_eq(p, q, "the order of the others does not matter");
 	port.peers[0].port = PORT + 1;
 	from.nlocals = 1;
@@ -234,15 +235,15 @@ Test(addrs, an_association_is_shared_by_requests_with_the_same_addresses)
 		struct association *r;
 
 		e = ends_of(others[i]);
-		cr_assert_eq(association_get(w, &e, &q), 0);
+		cr_assert_eq(association_get(w, &e, &none, &q), 0);
 		cr_assert_neq(q, p, "%u", i);
-		cr_assert_eq(association_get(w, &e, &r), 0);
+		cr_assert_eq(association_get(w, &e, &none, &r), 0);
 		cr_assert_eq(q, r, "%u", i);
 	}
 	cr_assert_eq(w->assocs.used, 5);
 	w->own.a[2] = ends_of(to(1, 9)).peer.a[0];
 	e = ends_of(first);
-	cr_assert_eq(association_get(w, &e, &q), 0);
+	cr_assert_eq(association_get(w, &e, &none, &q), 0);
 	cr_assert_neq(p, q, "the same addresses with another one first");
 }
 
@@ -256,10 +257,10 @@ Test(addrs, an_association_without_blocks_is_not_opened)
 	struct association *p = NULL;
 
 	cr_assert(blocks_reserve(pool, left));
-	cr_expect_eq(association_get(w, &e, &p), -ENOMEM);
+	cr_expect_eq(association_get(w, &e, &none, &p), -ENOMEM);
 	cr_expect_eq(w->assocs.used, 0);
 	blocks_unreserve(pool, left);
-	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_eq(association_get(w, &e, &none, &p), 0);
 	cr_expect_gt(pool->reserved, before);
 	association_free(p);
 	cr_expect_eq(pool->reserved, before);
@@ -275,7 +276,7 @@ static struct association *accepted(struct association_listener *l, uint16_t own
 
 	cr_assert_eq(llp_listen_at(w->self, &(struct llp_addrs){NULL, 0}, PORT, l, &ret), 0);
 	e.own_port = own_port;
-	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_eq(association_get(w, &e, &none, &p), 0);
 	turn();
 	while ((q = idtab_next(&w->assocs, &pos)))
 		if (q != p)
@@ -298,20 +299,20 @@ Test(addrs, an_association_of_the_peer_serves_for_the_port_that_it_began_from)
 	named.locals[0] = at(1, 0);
 	elsewhere.locals[0] = at(2, 0);
 	e = ends_of(back);
-	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_eq(association_get(w, &e, &none, &p), 0);
 	cr_assert_eq(p, in);
 	e = ends_of(named);
-	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_eq(association_get(w, &e, &none, &p), 0);
 	cr_assert_eq(p, in);
 	e = ends_of(elsewhere);
-	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_eq(association_get(w, &e, &none, &p), 0);
 	cr_assert_neq(p, in, "another address of ours");
 	e = ends_of(both);
-	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_eq(association_get(w, &e, &none, &p), 0);
 	cr_assert_neq(p, in, "another address of the peer");
 	e = ends_of(back);
 	e.port = 7001;
-	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_eq(association_get(w, &e, &none, &p), 0);
 	cr_assert_neq(p, in, "another port");
 }
 

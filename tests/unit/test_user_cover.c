@@ -68,6 +68,35 @@ static bool wanted(void *arg, const struct sockaddr_storage *peer)
 	return !((struct host *)arg)->clear;
 }
 
+/* Who pays for handshakes of both hosts. */
+static struct {
+	unsigned held, begun, ended, most, least;
+	bool empty;
+} bank;
+
+static void *pays(void *arg, void *user, unsigned most)
+{
+	(void)arg;
+	(void)user;
+	bank.most = most;
+	if (most < bank.least)
+		bank.least = most;
+	if (bank.empty)
+		return NULL;
+	bank.held++;
+	bank.begun++;
+	return &bank;
+}
+
+static void paid(void *arg, void *payment)
+{
+	(void)arg;
+	cr_assert_eq(payment, &bank);
+	cr_assert_gt(bank.held, 0);
+	bank.held--;
+	bank.ended++;
+}
+
 static bool accept_peer(void *arg, const struct sockaddr_storage *peer,
 			const struct llp_identity *id, bool we_began, char *ret_reason, size_t len)
 {
@@ -93,7 +122,8 @@ static void open_host(unsigned i, bool covers, unsigned init_ms)
 	const struct llp_addrs all = {NULL, 0};
 	struct llp_listener *l;
 
-	h->cover = (struct llp_cover){dtls_port, h->cert, h->key, wanted, accept_peer, h};
+	h->cover =
+		(struct llp_cover){dtls_port, h->cert, h->key, wanted, accept_peer, h, pays, paid};
 	cfg.cover = covers ? &h->cover : NULL;
 	cfg.init_ms = init_ms;
 	cfg.heartbeat_ms = 100;
@@ -123,6 +153,7 @@ static void end(void)
 		unlink(host[i].key);
 	}
 	rmdir(folder);
+	cr_assert_eq(bank.held, 0);
 }
 
 TestSuite(user_cover, .init = begin, .fini = end);
@@ -298,6 +329,94 @@ Test(user_cover, several_addresses_are_refused)
 	rig_address("127.0.0.3", 0, &to[1]);
 	cr_assert_eq(llp_connect_at(host[0].t, &peer, RIG_SCTP_PORT, &all, 0, &out, &c),
 		     -EOPNOTSUPP);
+}
+
+/* ---- who pays ---- */
+
+static int begin_with(const char *text, struct rig_conn *rc)
+{
+	struct sockaddr_storage to;
+	const struct llp_addrs all = {NULL, 0}, peer = {&to, 1};
+
+	rig_address(text, 0, &to);
+	return llp_connect_at(host[0].t, &peer, RIG_SCTP_PORT, &all, 0, rc, &rc->c);
+}
+
+Test(user_cover, a_handshake_is_paid_once_until_it_has_ended)
+{
+	static struct rig_conn second, third;
+
+	cr_assert_eq(begin_with("127.0.0.2", &out), 0);
+	cr_assert_eq(begin_with("127.0.0.2", &second), 0);
+	cr_assert_eq(bank.held, 1);
+	cr_assert_eq(bank.most, 256);
+	rig_until(&out.up, 1);
+	rig_until(&second.up, 1);
+	cr_assert_eq(begin_with("127.0.0.2", &third), 0);
+	rig_until(&third.up, 1);
+	cr_assert_eq(bank.begun, 1);
+	cr_assert_eq(bank.held, 0);
+}
+
+Test(user_cover, a_handshake_that_nobody_pays_does_not_begin)
+{
+	bank.empty = true;
+	cr_assert_eq(begin_with("127.0.0.2", &out), -EDQUOT);
+	bank.empty = false;
+	rig_connect(host[0].t, "127.0.0.2", &out);
+	cr_assert_eq(out.up, 1, "%s", out.reason);
+	cr_assert_eq(host[1].asked, 1);
+	bank.empty = true;
+	cr_assert_eq(begin_with("127.0.0.2", &out), 0, "it uses the link");
+}
+
+Test(user_cover, who_leaves_pays_until_the_handshake_has_ended)
+{
+	cr_assert_eq(begin_with("127.0.0.2", &out), 0);
+	llp_conn_free(out.c);
+	cr_assert_eq(bank.held, 1);
+	rig_until(&bank.ended, 1);
+	cr_assert_eq(host[0].asked, 1, "it has ended well");
+}
+
+Test(user_cover, a_handshake_that_fails_is_not_paid_any_more)
+{
+	host[0].refuses = "this is somebody else";
+	rig_connect(host[0].t, "127.0.0.2", &out);
+	cr_assert_eq(out.down, 1);
+	cr_assert_eq(bank.begun, 1);
+	cr_assert_eq(bank.held, 0);
+}
+
+/* Nobody is there. */
+Test(user_cover, a_handshake_without_an_answer_is_paid_for_its_time)
+{
+	cr_assert_eq(begin_with("127.0.0.3", &out), 0);
+	llp_conn_free(out.c);
+	rig_hold_clock();
+	rig_release_clock(9000000);
+	rig_turn();
+	cr_assert_eq(bank.held, 1);
+	rig_hold_clock();
+	rig_release_clock(2000000);
+	rig_until(&bank.ended, 1);
+}
+
+Test(user_cover, what_peers_have_begun_is_not_for_programs)
+{
+	const struct llp_addrs all = {NULL, 0}, peer = {&host[0].addr, 1};
+	static struct rig_conn in;
+	char text[32];
+
+	bank.least = 1000;
+	cr_assert_eq(llp_connect_at(host[1].t, &peer, RIG_SCTP_PORT, &all, 0, &in, &in.c), 0);
+	for (unsigned i = 0; !in.up && i < 200; i++) {
+		snprintf(text, sizeof(text), "127.0.1.%u", i + 1);
+		if (begin_with(text, &out) == 0)
+			llp_conn_free(out.c);
+		rig_turn();
+	}
+	cr_assert_eq(bank.least, 255, "%u", bank.least);
 }
 
 /* ---- a peer that begins again ---- */

@@ -6,6 +6,7 @@
 
 #include "daemon/net/association.h"
 #include "daemon/net/association_index.h"
+#include "daemon/net/handshakes.h"
 #include "daemon/net/peer_access.h"
 #include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
@@ -53,13 +54,9 @@ static int check_connect(const struct qp *qp, const struct conn_params *params, 
 	return params->private_len > room ? conn_params_too_long(params, room, rep) : 0;
 }
 
-struct charges {
-	struct acct_charge opened, socket;
-};
-
 /* A new association is charged to the user who opens it, and its descriptor, where it is one. */
 static int charge_assoc(const struct qp *qp, const struct endpoint_addrs *addrs,
-			struct charges *ret, char reason[ACCT_REASON_MAX])
+			struct association_charges *ret, char reason[ACCT_REASON_MAX])
 {
 	struct client *c = qp->client;
 	struct acct *a = c->daemon->acct;
@@ -82,20 +79,17 @@ static int charge_assoc(const struct qp *qp, const struct endpoint_addrs *addrs,
 static int get_assoc(struct qp *qp, const struct endpoint_addrs *addrs, struct association **ret,
 		     char reason[ACCT_REASON_MAX])
 {
-	struct charges charges = {0};
+	struct association_charges charges = {0};
+	struct worker *w = qp->client->worker;
 	int r = charge_assoc(qp, addrs, &charges, reason);
 
 	if (r)
 		return r;
-	r = association_get(qp->client->worker, addrs, ret);
-	if (r) {
-		acct_release(&charges.socket);
-		acct_release(&charges.opened);
-	} else if (charges.opened.user) { /* they are moved */
-		(*ret)->opened = charges.opened;
-		(*ret)->socket = charges.socket;
-	}
-	return r;
+	r = association_get(w, addrs, &charges, ret);
+	if (r != -EDQUOT)
+		return r;
+	handshakes_explain(w, qp->client->uid, reason, ACCT_REASON_MAX);
+	return ACCT_E_LIMIT;
 }
 
 /* A user who guesses STags at a network gets one session a second there; the peer would count the

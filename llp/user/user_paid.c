@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "llp/user/user_paid.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "util/minmax.h"
+
+static struct user_payment *find_payment(struct user_paid *p, const struct dtls_flow *flow)
+{
+	for (unsigned i = 0; p->n > 0 && i < USER_HANDSHAKES; i++)
+		if (p->of[i].by && memcmp(&p->of[i].flow, flow, sizeof(*flow)) == 0)
+			return &p->of[i];
+	return NULL;
+}
+
+static void end_payment(struct user_paid *p, const struct llp_cover *cfg, struct user_payment *one)
+{
+	cfg->paid(cfg->arg, one->by);
+	one->by = NULL;
+	p->n--;
+}
+
+/* One that has no event is over with its time. */
+static void end_old(struct user_paid *p, const struct llp_cover *cfg, uint64_t now_us)
+{
+	for (unsigned i = 0; p->n > 0 && i < USER_HANDSHAKES; i++)
+		if (p->of[i].by && p->of[i].until_us <= now_us)
+			end_payment(p, cfg, &p->of[i]);
+}
+
+static struct user_payment *find_unused(struct user_paid *p)
+{
+	for (unsigned i = 0; i < USER_HANDSHAKES; i++)
+		if (!p->of[i].by)
+			return &p->of[i];
+	return NULL;
+}
+
+/* Handshakes of peers, and takeovers, leave so many to programs here. */
+static unsigned left_for_programs(const struct user_paid *p, const struct dtls *d)
+{
+	struct dtls_stats s;
+	uint64_t others;
+
+	dtls_stats(d, &s);
+	others = s.handshakes - min_u64(s.handshakes, p->n);
+	return USER_HANDSHAKES - (unsigned)min_u64(others, USER_HANDSHAKES);
+}
+
+/* A handshake may be on its way that the peer has begun. */
+static int renew_if_paid(struct user_paid *p, const struct llp_cover *cfg, struct dtls *d,
+			 struct user_payment *one, uint64_t now_us)
+{
+	struct dtls_stats before, after;
+	int r;
+
+	dtls_stats(d, &before);
+	r = dtls_renew(d, &one->flow, now_us);
+	dtls_stats(d, &after);
+	if (after.begun == before.begun)
+		end_payment(p, cfg, one);
+	return r;
+}
+
+int llp_user_paid_begin(struct user_paid *p, const struct llp_cover *cfg, struct dtls *d,
+			const struct dtls_flow *flow, void *user, uint64_t now_us)
+{
+	struct user_payment *one;
+
+	end_old(p, cfg, now_us);
+	if (!cfg->pays || find_payment(p, flow))
+		return dtls_renew(d, flow, now_us);
+	one = find_unused(p);
+	if (!one)
+		return -EAGAIN;
+	one->by = cfg->pays(cfg->arg, user, left_for_programs(p, d));
+	if (!one->by)
+		return -EDQUOT;
+	one->flow = *flow;
+	one->until_us = now_us + USER_HANDSHAKE_S * UINT64_C(1000000);
+	p->n++;
+	return renew_if_paid(p, cfg, d, one, now_us);
+}
+
+void llp_user_paid_end(struct user_paid *p, const struct llp_cover *cfg,
+		       const struct dtls_flow *flow)
+{
+	struct user_payment *one = find_payment(p, flow);
+
+	if (one)
+		end_payment(p, cfg, one);
+}
+
+void llp_user_paid_end_all(struct user_paid *p, const struct llp_cover *cfg)
+{
+	end_old(p, cfg, UINT64_MAX);
+}

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: who begins handshakes of DTLS with hosts that do not answer has three quarters of them at most, and gets a reason; another
+# user has a share of the rest, and its programs reach their peers. When the handshakes are over, all is as before.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl ddping openssl python3
+[ "$DDP_TRANSPORT" = user ] || skip 'the transport kernel has no DTLS'
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # the program keeps its sessions until it ends
+
+a=$(address 0) b=$(address 1)
+port=$((20000 + $$ % 40000))
+silent=$((0x7f800000 + $$ % 0x3fff * 0x200)) # no test has these addresses, and this one has them at its own port
+hosts=400
+dotted() { echo "$(($1 >> 24)).$(($1 >> 16 & 255)).$(($1 >> 8 & 255)).$(($1 & 255))"; }
+
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$tmp/key" -out "$tmp/pem" -days 30 -subj /CN=x \
+	2>"$tmp/openssl.log" || fail 'a certificate'
+chmod 600 "$tmp/key"
+for n in a b; do
+	socket_mode=0666
+	[ $n = a ] && at=$a || at=$b
+	daemon $n "$at" "security: {udp_port: $port, certificate: $tmp/pem, key: $tmp/key}" 'peers: {rules: [127.0.0.0/8 security=require]}'
+done
+server ping b "$ddping" -s --socket "$(socket_of b)"
+background silent python3 -c '
+import ipaddress, signal, socket, sys
+first, n, port = map(int, sys.argv[1:])
+held = []
+for i in range(n):
+    held.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    held[-1].bind((str(ipaddress.ip_address(first + i)), port))
+print("silent", flush=True)
+signal.pause()' $silent $hosts $port
+eventually 20 grep -q silent "$tmp/silent.log" || fail 'no silent hosts'
+
+ask() { "$@" "$ddping" --socket "$(socket_of a)" -q -c 1 "$b" >"$tmp/ask.log" 2>&1; }
+# opens NAME FIRST N [COMMAND...]: until its input ends.
+opens() {
+	local name=$1 first=$2 n=$3
+	shift 3
+	mkfifo "$tmp/$name.in"
+	background "$name" "$@" sh -c 'exec "$@" <"$0"' "$tmp/$name.in" "$bin/tests/system/handshakes" "$(socket_of a)" \
+		"$(dotted "$first")" "$n"
+}
+said() { grep -q begun "$tmp/$1.log" || gone "$(pid_of "$1")"; }
+
+opens greedy $silent $hosts
+exec 8>"$tmp/greedy.in"
+eventually 20 said greedy
+grep -q "has 192 of 192 handshakes of DTLS, its share" "$tmp/greedy.log" || fail "not refused: $(cat "$tmp/greedy.log")"
+ask && fail 'the greedy user gets another one'
+grep -q 'handshakes of DTLS, its share' "$tmp/ask.log" || fail "no reason: $(cat "$tmp/ask.log")"
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	chmod 0711 "$tmp"
+	other=(setpriv --reuid=60001 --regid=60001 --clear-groups)
+	ask "${other[@]}" || fail "another user is not served: $(cat "$tmp/ask.log")"
+fi
+exec 8>&-
+wait "$(pid_of greedy)" || fail handshakes
+eventually 30 ask || fail "the handshakes do not end: $(cat "$tmp/ask.log")"
+for n in a b; do stop $n || fail "daemon $n: exit status $?"; done
