@@ -194,6 +194,28 @@ Test(agent, end_of_a_region_copies_the_rest)
 	cr_expect_arr_eq(memory, "last", 4);
 }
 
+/* The daemon will report it. */
+Test(agent, an_element_outside_of_its_region_is_not_copied)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct ddp_sge sge = {copied->iova + LEN - 4, 8, copied->lkey};
+	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .sg_list = &sge, .num_sge = 1};
+	struct ddp_id *id;
+	struct ddp_qp *qp;
+
+	init.send_cq = init.recv_cq = cq;
+	init.max_send_wr = init.max_recv_wr = 4;
+	cr_assert_eq(ddp_create_id(ctx, NULL, &id), 0);
+	cr_assert_eq(ddp_create_qp(id, pd, &init, &qp), 0, "%s", ddp_last_reason());
+	memset(memory + LEN - 4, 1, 8);
+	cr_assert_eq(ddp_post_send(qp, &wr, NULL), 0, "%s", ddp_last_reason());
+	for (unsigned i = 0; i < 8; i++)
+		cr_expect_eq(read_part()[LEN - 4 + i], 0, "byte %u", i);
+	sge.length = 4;
+	cr_assert_eq(ddp_post_send(qp, &wr, NULL), 0, "%s", ddp_last_reason());
+	cr_expect_eq(read_part()[LEN - 1], 1);
+}
+
 /* ---- daemons at fault, and the end ---- */
 
 static void small_area(struct fake *f, struct fake_reply *r)
@@ -242,9 +264,22 @@ Test(agent_start, a_thread_that_cannot_start_may_start_later)
 	cr_assert_eq(ddp_dereg_mr(copied), 0);
 }
 
+/* Of all memory of this process. */
+static unsigned shared_areas(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[512];
+	unsigned n = 0;
+
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, "/memfd:") != NULL;
+	fclose(f);
+	return n;
+}
+
 Test(agent, context_closes_with_its_agent)
 {
-	unsigned fds;
+	unsigned fds, areas;
 
 	cr_assert_eq(ddp_dereg_mr(copied), 0);
 	cr_assert_eq(ddp_dereg_mr(mr), 0);
@@ -252,8 +287,11 @@ Test(agent, context_closes_with_its_agent)
 	cr_assert_eq(ddp_dealloc_pd(pd), 0);
 	cr_assert_eq(ddp_dealloc_pd(pd2), 0);
 	fds = open_fds();
+	areas = shared_areas();
 	cr_assert_eq(ddp_close(ctx), 0, "%s", ddp_last_reason());
 	cr_expect(open_fds() < fds);
+	cr_expect_eq(shared_areas(), areas - 2, "bell page and agent: %u of %u", shared_areas(),
+		     areas);
 }
 
 Test(agent, ends_with_the_daemon)

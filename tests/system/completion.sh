@@ -43,6 +43,10 @@ DDP_SOCKET=$(socket_of a)
 client=$(ctl a -o client pid "$(pid_of ping)" | sed -n 's/^client id \([0-9]*\) .*/\1/p')
 [ -n "$client" ] || fail 'no client'
 
+# Both ends of the session are here, and what is the same is offered once.
+[ "$("$ddpctl" --complete session state '' | sort | uniq -c | sed 's/ *//;s/ .*//')" = 1 ] ||
+	fail "not once: $("$ddpctl" --complete session state '')"
+
 # What an id is, for shells that show it.
 "$ddpctl" --complete client kick '' | grep -q "^$client	.*ddping" || fail "the client is not described: $("$ddpctl" --complete client kick '')"
 

@@ -29,6 +29,10 @@ ended_with() {
 value() { ctl a -o "$1" | sed -n "s/.* $2 \([0-9]*\).*/\1/p" | head -n 1; }
 
 ping
+for n in session qp; do
+	[ "$(value $n client)" = "$(ctl a -o client comm ddping | sed -n 's/^client id \([0-9]*\) .*/\1/p')" ] || fail "whose $n: $(ctl a -o $n)"
+done
+[ "$(value status qps)" = "$(count a qp)" ] || fail "status: $(ctl a -o status)"
 ctl a session terminate "$(value session assoc)" "$(value session stream)" || fail 'session terminate'
 ended_with 'ended by the administrator'
 ping

@@ -201,6 +201,19 @@ static void change_rights(struct whole *w, struct ddp_mr *mr)
 	ok("read access permits neither Writes nor atomics");
 }
 
+/* With other rights, which hold from then on. */
+static void keep_key(const struct session *s, struct ddp_mr *mr, const uint8_t *mem)
+{
+	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
+	uint32_t old = mr->rkey;
+
+	attr.access = RIG_ALL;
+	MUST(ddp_rereg_mr(mr, DDP_REREG_ACCESS | DDP_REREG_SAME_KEY, &attr));
+	is("a key that was to stay", mr->rkey, old);
+	describe(mr, RIG_ALL, 0);
+	reach(s, mr, mem);
+}
+
 void whole_rereg(struct whole *w)
 {
 	struct session s;
@@ -215,6 +228,7 @@ void whole_rereg(struct whole *w)
 	change_domain(w, mr, map);
 	reach(&s, mr, map);
 	change_rights(w, mr);
+	keep_key(&s, mr, map);
 	old = mr->rkey;
 	MUST(ddp_dereg_mr(mr));
 	out_of_reach(w, 1ULL << 40, old, 0x1100, 0x0100);

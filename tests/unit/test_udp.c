@@ -308,6 +308,23 @@ Test(udp, a_socket_of_an_earlier_process_is_used_like_a_new_one)
 	}
 }
 
+/* Of this library, as the next process finds it. */
+Test(udp, a_socket_is_left_as_it_may_be_taken_over)
+{
+	static const char *const hosts[] = {"127.0.0.1", "::1"};
+
+	for (int i = 0; i < 2; i++) {
+		struct udp *u = open_at(hosts[i], 0);
+		struct sockaddr_storage a;
+		socklen_t len = sizeof(a);
+		int fd = dup(udp_fd(u));
+
+		cr_assert_eq(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+		udp_close(u);
+		cr_expect_eq(adopt(fd, hosts[i], addr_port(&a)), 0, "%s", hosts[i]);
+	}
+}
+
 Test(udp, any_other_socket_of_an_earlier_process_is_closed)
 {
 	uint16_t port;
