@@ -83,7 +83,7 @@ int dtls_connect(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us)
 	if (!p && d->table.n >= d->cfg.max_links)
 		return -EAGAIN;
 	if (!p)
-		p = dtls_pair_add(d, flow);
+		p = dtls_pair_add(d, flow, false);
 	if (!p)
 		return -ENOMEM;
 	r = dtls_pair_begin(d, p, NULL, NULL);
@@ -116,6 +116,18 @@ void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow)
 	if (p->now)
 		dtls_reply_last(d, flow, p->now, false, DTLS_CLOSE_NOTIFY);
 	dtls_table_remove(&d->table, p);
+}
+
+bool dtls_flows(const struct dtls *d, dtls_flow_fn *fn, void *arg)
+{
+	list_foreach_safe (it, &d->table.all) {
+		const struct dtls_pair *p = list_entry(it, struct dtls_pair, all);
+		const struct dtls_flow flow = p->flow;
+
+		if (!fn(arg, &flow, p->next && p->next->state == DTLS_LINK_HANDSHAKE))
+			return false;
+	}
+	return true;
 }
 
 bool dtls_is_up(const struct dtls *d, const struct dtls_flow *flow)
@@ -262,6 +274,7 @@ static void fill_event(struct dtls_pair *p, struct dtls_event *ret)
 		p->up = false;
 		return;
 	}
+	ret->closed = p->closed;
 	memcpy(ret->reason, p->reason, sizeof(ret->reason));
 	p->down = false;
 }

@@ -45,6 +45,8 @@ struct dtls_stats {
 	uint64_t refused; /* hellos beyond max_links or max_handshakes, or without memory */
 	uint64_t takeovers;
 	uint64_t unknown; /* records of links that we do not have: their sender has to begin */
+	uint64_t hellos;  /* of clients */
+	uint64_t strays;  /* other datagrams in clear text that no handshake reads */
 	uint64_t replayed, forged, malformed; /* records and datagrams that were dropped */
 	uint64_t unsent;                      /* answers that had no room */
 };
@@ -67,6 +69,11 @@ int dtls_renew(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us);
 
 /* Ends a link, with an alert to the peer. No event follows. */
 void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow);
+
+/* Calls fn for each link; it may end that. begins: a connection of it is in a handshake. False as
+ * soon as fn is. */
+typedef bool dtls_flow_fn(void *arg, const struct dtls_flow *flow, bool begins);
+bool dtls_flows(const struct dtls *d, dtls_flow_fn *fn, void *arg);
 
 /* The peer of a link that is up. False: it is not. */
 bool dtls_peer_of(const struct dtls *d, const struct dtls_flow *flow, struct dtls_peer *ret);
@@ -108,9 +115,26 @@ uint64_t dtls_expiry(const struct dtls *d);
 /* Runs deadlines, and takes results of the thread. */
 void dtls_run(struct dtls *d, uint64_t now_us);
 
+/* An ICMP message quotes a record that we have sealed with the i-th key of a link, as far as it is
+ * quoted. Writes the beginning of its packet, at most n bytes, which the caller has to know again:
+ * without the end of the record nothing is proven, but who has not seen it cannot choose these
+ * bytes. Returns how many; 0: there is no such key, or it is something else. */
+enum { DTLS_KEYS_OF_LINK = 3 };
+size_t dtls_quoted(struct dtls *d, const struct dtls_flow *flow, unsigned i, const uint8_t *quoted,
+		   size_t n, uint8_t *to);
+
+/* An ICMP message says that a datagram of ours has not arrived. It is ignored unless it quotes the
+ * hello of the present handshake. no_port: the peer has no socket there, and the handshake ends. */
+void dtls_unreachable(struct dtls *d, const struct dtls_flow *flow, bool no_port,
+		      const uint8_t *quoted, size_t n);
+
+/* The handshake that goes on has such a message. */
+bool dtls_is_unreachable(const struct dtls *d, const struct dtls_flow *flow);
+
 struct dtls_event {
 	struct dtls_flow flow;
 	bool up; /* or has new keys: dtls_renew(), or a peer that had lost them; else it is down */
+	bool closed;              /* down without a refusal: it may begin again */
 	struct dtls_peer peer;    /* of a link that is up */
 	char reason[DTLS_REASON]; /* of one that is down */
 };

@@ -66,8 +66,11 @@ void dtls_input_early(struct dtls *d, struct dtls_pair *p);
 
 /* ---- dtls_pair.c ---- */
 
-/* A link without connections. NULL: no memory. */
-struct dtls_pair *dtls_pair_add(struct dtls *d, const struct dtls_flow *flow);
+/* A link without connections. guest: the peer begins it. NULL: no memory. */
+struct dtls_pair *dtls_pair_add(struct dtls *d, const struct dtls_flow *flow, bool guest);
+
+/* There is room for a handshake that a peer begins. p: its link, or NULL. */
+bool dtls_pair_admits(struct dtls *d, const struct dtls_pair *p, const struct dtls_flow *flow);
 
 /* Begins a connection of this pair: hello as in dtls_link_new(). -EAGAIN, -ENOMEM. */
 int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello *hello,
@@ -82,8 +85,11 @@ void dtls_pair_settle(struct dtls *d, struct dtls_pair *p);
 /* p->next takes over from p->now. */
 void dtls_pair_promote(struct dtls *d, struct dtls_pair *p);
 
-/* One of its connections does not work any more: another one takes its place, or the link is down.
- */
+/* One of its connections is over, without a refusal: another one takes its place, or the link is
+ * down. */
+void dtls_pair_close(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason);
+
+/* The same, but the peer refuses it. */
 void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason);
 
 /* Keeps dtls_table in step with a pair: its deadline, whether it has output, waits for

@@ -33,31 +33,32 @@ static bool hello_is_needed(const struct dtls_pair *p, const struct dtls_hello *
 	return l->state != DTLS_LINK_HANDSHAKE || memcmp(l->random, h->random, DTLS_RANDOM) < 0;
 }
 
-/* Links that peers begin leave a quarter to programs here. */
-static struct dtls_pair *find_or_add(struct dtls *d, const struct dtls_flow *flow)
+/* The sender of this hello receives at its address. p: its link, or NULL. */
+static void got_good_hello(struct dtls *d, struct dtls_pair *p, const struct dtls_flow *flow,
+			   const struct dtls_hello *h, const struct span *datagram)
 {
-	struct dtls_pair *p = dtls_table_find(&d->table, flow);
-
-	if (p || d->table.n >= d->cfg.max_links - d->cfg.max_links / 4)
-		return p;
-	return dtls_pair_add(d, flow);
+	if (!p)
+		p = dtls_pair_add(d, flow, true);
+	if (p && (!hello_is_needed(p, h) || dtls_pair_begin(d, p, h, datagram) == 0))
+		return;
+	d->stats.refused++;
+	if (p && !p->now && !p->next && !p->down)
+		dtls_table_remove(&d->table, p);
 }
 
-/* The sender of this hello receives at its address. */
+/* Without room for its handshake it costs no answer. */
 static void got_hello(struct dtls *d, const struct dtls_flow *flow, const struct dtls_hello *h,
 		      const struct span *datagram)
 {
-	struct dtls_pair *p = find_or_add(d, flow);
+	struct dtls_pair *p = dtls_table_find(&d->table, flow);
 
-	if (!p) {
+	d->stats.hellos++;
+	if (!dtls_pair_admits(d, p, flow))
 		d->stats.refused++;
-		return;
-	}
-	if (!hello_is_needed(p, h) || dtls_pair_begin(d, p, h, datagram) == 0)
-		return;
-	d->stats.refused++;
-	if (!p->now && !p->next && !p->down)
-		dtls_table_remove(&d->table, p);
+	else if (dtls_cookies_accept(&d->cookies, flow, h, d->now_us))
+		got_good_hello(d, p, flow, h, datagram);
+	else
+		ask_for_cookie(d, flow, h);
 }
 
 /* ---- records ---- */
@@ -78,10 +79,11 @@ static unsigned clear_alert(const struct span *datagram)
 /* True: it is a datagram of a handshake that goes on, and OpenSSL reads all of it. */
 static bool got_handshake(struct dtls *d, struct dtls_pair *p, const struct span *datagram)
 {
-	unsigned alert = clear_alert(datagram);
+	unsigned alert;
 
 	if (!p || !p->next || p->next->state != DTLS_LINK_HANDSHAKE)
 		return false;
+	alert = clear_alert(datagram);
 	if (alert) {
 		p->next->alert = alert;
 		return true;
@@ -99,13 +101,14 @@ static bool got_clear(struct dtls *d, const struct dtls_flow *flow, const struct
 
 	if (dtls_lost_hint(d, flow, datagram))
 		return true;
-	if (!dtls_hello_get(datagram->p, datagram->len, &h))
-		return got_handshake(d, dtls_table_find(&d->table, flow), datagram);
-	if (dtls_cookies_accept(&d->cookies, flow, &h, d->now_us))
+	if (dtls_hello_get(datagram->p, datagram->len, &h)) {
 		got_hello(d, flow, &h, datagram);
-	else
-		ask_for_cookie(d, flow, &h);
-	return true;
+		return true;
+	}
+	if (got_handshake(d, dtls_table_find(&d->table, flow), datagram))
+		return true;
+	d->stats.strays++;
+	return false;
 }
 
 /* Which connection of a pair opens the record; NULL: none. */
@@ -148,7 +151,9 @@ static void got_alert(struct dtls *d, struct dtls_pair *p, struct dtls_link *l,
 	else
 		snprintf(reason, sizeof(reason), "the peer refused the connection: alert %u%s",
 			 alert->p[1], alert->p[1] == DTLS_ACCESS_DENIED ? ", access denied" : "");
-	if (l == p->now && p->old && alert->p[1] != DTLS_CLOSE_NOTIFY)
+	if (alert->p[1] == DTLS_CLOSE_NOTIFY)
+		dtls_pair_close(d, p, l, reason);
+	else if (l == p->now && p->old)
 		dtls_pair_return(d, p, reason);
 	else
 		dtls_pair_lose(d, p, l, reason);
@@ -162,6 +167,8 @@ static bool got_record(struct dtls *d, struct dtls_pair *p, struct dtls_link *l,
 	if (l == p->now && l->proven && type == DTLS_DATA)
 		return payload->len > 0;
 	dtls_link_proven(l, type == DTLS_HANDSHAKE);
+	if (type == DTLS_HANDSHAKE && !l->server)
+		dtls_reply_proof(d, &p->flow, l); /* it does not know yet that we have them */
 	if (l == p->old)
 		p->old_until_us = d->now_us + d->cfg.linger_us;
 	if (type == DTLS_ALERT) {

@@ -13,6 +13,13 @@
 /* Flights are sent again after at most so long: RFC 6347 4.2.4.1. */
 #define MAX_INTERVAL_US ((uint64_t)60 * 1000000)
 
+enum {
+	REPEATS = 3,      /* of a flight without an answer, then a client begins again */
+	LAST_REPEATS = 5, /* of the last flight of a takeover */
+	MAX_BACKOFF = 6,  /* it waits 2^n parts of the first interval */
+	BACKOFF_PARTS = 8,
+};
+
 /* ---- a step: in the worker ---- */
 
 static void fail_step(struct dtls_handshake *hs, const char *failure)
@@ -46,7 +53,7 @@ static void end_handshake(struct dtls_link *l)
 		fail_step(hs, "the handshake has no keys");
 	else if (!dtls_identity_check(l->identity, l->ssl, &hs->peer, hs->reason,
 				      sizeof(hs->reason)))
-		hs->outcome = DTLS_STEP_FAILED;
+		hs->outcome = DTLS_STEP_REFUSED;
 	else
 		hs->outcome = DTLS_STEP_DONE;
 }
@@ -98,6 +105,12 @@ static void begin_flight(struct dtls_link *l, uint64_t now_us)
 		return;
 	l->flight = b->flights;
 	l->next_out = 0;
+	dtls_link_repeat(l, now_us);
+}
+
+void dtls_link_repeat(struct dtls_link *l, uint64_t now_us)
+{
+	l->repeats = 0;
 	l->interval_us = l->first_us;
 	l->resend_us = now_us + l->interval_us;
 }
@@ -138,6 +151,30 @@ static void bring_up(struct dtls_link *l, uint64_t now_us)
 		stop_resending(l); /* the peer asks for it by sending its own again */
 }
 
+/* begin_again() follows when resend_us has passed. */
+static void forget_handshake(struct dtls_link *l, uint64_t now_us)
+{
+	unsigned n = l->tries < MAX_BACKOFF ? l->tries : MAX_BACKOFF;
+
+	free_handshake(l);
+	dtls_tx_deinit(&l->tx);
+	dtls_rx_deinit(&l->rx);
+	l->has_random = false;
+	l->flight = 0;
+	l->tries++;
+	l->resend_us = now_us + (l->first_us << n) / BACKOFF_PARTS;
+}
+
+static void fail_handshake(struct dtls_link *l, uint64_t now_us)
+{
+	if (l->server) {
+		bring_down(l, l->hs->reason);
+		return;
+	}
+	memcpy(l->reason, l->hs->reason, sizeof(l->reason));
+	forget_handshake(l, now_us);
+}
+
 static void take_outcome(struct dtls_link *l, uint64_t now_us)
 {
 	enum dtls_outcome o = l->hs->outcome;
@@ -145,6 +182,8 @@ static void take_outcome(struct dtls_link *l, uint64_t now_us)
 	note_random(l);
 	begin_flight(l, now_us);
 	if (o == DTLS_STEP_FAILED)
+		fail_handshake(l, now_us);
+	else if (o == DTLS_STEP_REFUSED)
 		bring_down(l, l->hs->reason);
 	else if (!take_keys(l))
 		bring_down(l, "no memory for the keys of a connection");
@@ -173,9 +212,10 @@ static unsigned choose_timeout(SSL *ssl, unsigned us)
 	return UINT32_MAX;
 }
 
-static bool make_ssl(struct dtls_link *l)
+static bool make_handshake(struct dtls_link *l)
 {
-	l->ssl = SSL_new(l->identity->ctx);
+	l->hs = calloc(1, sizeof(*l->hs));
+	l->ssl = l->hs ? SSL_new(l->identity->ctx) : NULL;
 	if (!l->ssl || dtls_bio_attach(&l->hs->bio, l->ssl) < 0)
 		return false;
 	l->hs->bio.server = l->server;
@@ -214,8 +254,7 @@ struct dtls_link *dtls_link_new(struct dtls_identity *id, struct dtls_worker *w,
 	l->begun_us = now_us;
 	l->first_us = first_us;
 	stop_resending(l);
-	l->hs = calloc(1, sizeof(*l->hs));
-	if (!l->hs || !make_ssl(l)) {
+	if (!make_handshake(l)) {
 		dtls_link_free(l);
 		return NULL;
 	}
@@ -241,7 +280,7 @@ void dtls_link_free(struct dtls_link *l)
 
 void dtls_link_input(struct dtls_link *l, const uint8_t *p, size_t len, uint64_t now_us)
 {
-	if (l->state != DTLS_LINK_HANDSHAKE)
+	if (l->state != DTLS_LINK_HANDSHAKE || !l->hs)
 		return;
 	dtls_queue_put(&l->hs->pending, p, len);
 	/* A step writes a flight over the one that is being sent. */
@@ -309,21 +348,43 @@ uint64_t dtls_link_expiry(const struct dtls_link *l)
 	return l->busy || l->waits ? UINT64_MAX : l->resend_us;
 }
 
-void dtls_link_run(struct dtls_link *l, uint64_t now_us)
+static void begin_again(struct dtls_link *l, uint64_t now_us)
 {
-	if (l->busy)
-		return;
-	if (l->state == DTLS_LINK_HANDSHAKE && (l->waits || l->hs->pending.n > 0) &&
-	    !dtls_link_has_output(l)) {
+	if (make_handshake(l))
 		begin_step(l, now_us);
+	else
+		bring_down(l, "no memory for another handshake");
+}
+
+static void repeat_flight(struct dtls_link *l, uint64_t now_us)
+{
+	l->repeats++;
+	l->next_out = 0;
+	if (l->state == DTLS_LINK_UP && l->repeats == LAST_REPEATS) {
+		stop_resending(l);
 		return;
 	}
-	if (now_us < l->resend_us)
-		return;
-	l->next_out = 0;
 	l->interval_us =
 		l->interval_us < MAX_INTERVAL_US / 2 ? 2 * l->interval_us : MAX_INTERVAL_US;
 	l->resend_us = now_us + l->interval_us;
+}
+
+void dtls_link_run(struct dtls_link *l, uint64_t now_us)
+{
+	bool shakes = l->state == DTLS_LINK_HANDSHAKE;
+
+	if (l->busy)
+		return;
+	if (shakes && l->hs && (l->waits || l->hs->pending.n > 0) && !dtls_link_has_output(l))
+		begin_step(l, now_us);
+	else if (now_us < l->resend_us)
+		return;
+	else if (!l->hs)
+		begin_again(l, now_us);
+	else if (shakes && !l->server && l->flight > 1 && l->repeats == REPEATS)
+		forget_handshake(l, now_us);
+	else
+		repeat_flight(l, now_us);
 }
 
 void dtls_link_proven(struct dtls_link *l, bool handshake)

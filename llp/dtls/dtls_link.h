@@ -5,6 +5,10 @@
  *
  * After the handshake OpenSSL's object is gone. A server keeps its last flight until the peer has
  * shown that it has it.
+ *
+ * Anybody can send datagrams that make a handshake fail. Then a client begins again, with another
+ * hello, which the server takes for that of another client. It also does if its second or third
+ * flight was sent four times and nobody answered: the server may have failed.
  */
 #ifndef LLP_DTLS_LINK_H
 #define LLP_DTLS_LINK_H
@@ -20,10 +24,11 @@ enum dtls_link_state {
 	DTLS_LINK_DOWN, /* reason says why */
 };
 
-enum dtls_outcome {                 /* of a step */
-		    DTLS_STEP_MORE, /* it waits for datagrams */
+enum dtls_outcome {                   /* of a step */
+		    DTLS_STEP_MORE,   /* it waits for datagrams */
+		    DTLS_STEP_FAILED, /* perhaps by a datagram that somebody else has sent */
 		    DTLS_STEP_DONE,
-		    DTLS_STEP_FAILED,
+		    DTLS_STEP_REFUSED, /* the peer is who it says, and we don't speak to it */
 };
 
 /* Only while the handshake lasts. */
@@ -50,10 +55,13 @@ struct dtls_link {
 	bool proven;              /* the peer has sent a record with the keys */
 	bool judged;              /* its owner has been asked whether it accepts the peer */
 	bool has_random;
+	unsigned repeats;            /* of the flight that is being sent */
+	unsigned tries;              /* handshakes that a client began after this one had failed */
 	uint8_t random[DTLS_RANDOM]; /* of the client */
 	struct dtls_peer peer;
 	char reason[DTLS_REASON];
-	unsigned alert; /* in clear text, of a handshake, not believed; 0: none */
+	unsigned alert;   /* in clear text, of a handshake, not believed; 0: none */
+	bool unreachable; /* an ICMP message says so */
 	struct dtls_tx tx;
 	struct dtls_rx rx;
 	uint64_t seq;      /* of the next record of epoch 0 */
@@ -71,6 +79,10 @@ struct dtls_link *dtls_link_new(struct dtls_identity *id, struct dtls_worker *w,
 
 /* Frees it, or leaves that to dtls_link_finish(). NULL is fine. */
 void dtls_link_free(struct dtls_link *l);
+
+/* A server whose handshake is over sends its last flight again some times, until the peer has shown
+ * that it has it. */
+void dtls_link_repeat(struct dtls_link *l, uint64_t now_us);
 
 /* A datagram of its handshake has arrived. */
 void dtls_link_input(struct dtls_link *l, const uint8_t *p, size_t len, uint64_t now_us);

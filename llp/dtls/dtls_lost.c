@@ -22,8 +22,10 @@ void dtls_lost_answer(struct dtls *d, const struct dtls_flow *flow, const struct
 	struct dtls_reply *r;
 
 	_Static_assert((int)REQUEST < (int)DTLS_OVERHEAD, "an answer is shorter than a record");
-	if (h->len < DTLS_NONCE + DTLS_TAG)
+	if (h->len < DTLS_NONCE + DTLS_TAG) {
+		d->stats.malformed++;
 		return;
+	}
 	d->stats.unknown++;
 	r = dtls_reply_is_crowded(d) ? NULL : dtls_reply_new(d, flow);
 	if (!r)
@@ -34,12 +36,15 @@ void dtls_lost_answer(struct dtls *d, const struct dtls_flow *flow, const struct
 
 bool dtls_lost_hint(struct dtls *d, const struct dtls_flow *flow, const struct span *record)
 {
-	struct dtls_pair *p = dtls_table_find(&d->table, flow);
+	struct dtls_pair *p;
 	uint8_t request[REQUEST];
 
-	put_request(request);
-	if (record->len != REQUEST || memcmp(record->p, request, REQUEST) != 0)
+	if (record->len != REQUEST)
 		return false;
+	put_request(request);
+	if (memcmp(record->p, request, REQUEST) != 0)
+		return false;
+	p = dtls_table_find(&d->table, flow);
 	if (!p || !p->now || p->next || d->now_us < p->hint_us)
 		return true;
 	p->hint_us = d->now_us + HINT_US;

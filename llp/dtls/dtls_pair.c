@@ -27,24 +27,37 @@ static void fire(struct timer *t)
 	dtls_pair_run(p->room, p);
 }
 
-struct dtls_pair *dtls_pair_add(struct dtls *d, const struct dtls_flow *flow)
+struct dtls_pair *dtls_pair_add(struct dtls *d, const struct dtls_flow *flow, bool guest)
 {
-	struct dtls_pair *p = dtls_table_add(&d->table, flow, fire);
+	struct dtls_pair *p = dtls_table_add(&d->table, flow, guest, fire);
 
 	if (p)
 		p->room = d;
 	return p;
 }
 
-/* Peers may begin three quarters of all handshakes, and an eighth from one address: what programs
- * here want, and takeovers, have the rest. */
+/* Peers may begin three quarters of all, and an eighth from one address: what programs here want,
+ * and takeovers, have the rest. */
+static bool leaves_room(unsigned all, unsigned of_address, unsigned most)
+{
+	return all < most - most / 4 && of_address < (most + 7) / 8;
+}
+
+bool dtls_pair_admits(struct dtls *d, const struct dtls_pair *p, const struct dtls_flow *flow)
+{
+	const struct dtls_share *s = dtls_table_share(&d->table, flow);
+
+	if (!p && !leaves_room(d->table.n, s->links, d->cfg.max_links))
+		return false;
+	return leaves_room(d->table.handshakes - (p && p->counted),
+			   s->handshakes - (p && p->theirs), d->cfg.max_handshakes);
+}
+
 static bool may_begin(struct dtls *d, const struct dtls_pair *p, bool theirs)
 {
-	unsigned most = d->cfg.max_handshakes;
-
-	if (theirs && *dtls_table_theirs(&d->table, &p->flow) - p->theirs >= (most + 7) / 8)
-		return false;
-	return d->table.handshakes - p->counted < (theirs ? most - most / 4 : most);
+	if (theirs)
+		return dtls_pair_admits(d, p, &p->flow);
+	return d->table.handshakes - p->counted < d->cfg.max_handshakes;
 }
 
 int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello *hello,
@@ -85,7 +98,7 @@ static void go_up(struct dtls *d, struct dtls_pair *p)
 
 static void go_down(struct dtls *d, struct dtls_pair *p, const char *reason)
 {
-	p->renews = false;
+	p->renews = p->closed = false;
 	p->down = true;
 	snprintf(p->reason, sizeof(p->reason), "%s", reason);
 	add_event(d, p);
@@ -119,7 +132,10 @@ static void judge_peer(struct dtls *d, struct dtls_pair *p)
 	p->heard_us = d->now_us;
 	if (p->now && !l->server) {
 		dtls_pair_promote(d, p);
-	} else if (!p->now) {
+		dtls_reply_proof(d, &p->flow, l);
+	} else if (p->now) {
+		dtls_link_repeat(l, d->now_us);
+	} else {
 		p->now = l;
 		p->next = NULL;
 		go_up(d, p);
@@ -181,6 +197,14 @@ void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, co
 	dtls_pair_note(d, p);
 }
 
+void dtls_pair_close(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason)
+{
+	bool before = p->down;
+
+	dtls_pair_lose(d, p, l, reason);
+	p->closed = p->down && !before;
+}
+
 /* ---- time ---- */
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -189,13 +213,13 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 }
 
 /* When a new connection has to take over. The end that began this one begins the next one; the
- * other one does if that does not. */
+ * other one does if that does not. One whose client is silent does not prevent that. */
 static uint64_t takeover_at(const struct dtls *d, const struct dtls_pair *p)
 {
 	const struct dtls_link *l = p->now;
 	uint64_t at = l->up_us + d->cfg.takeover_us + (l->server ? d->cfg.takeover_us / 4 : 0);
 
-	if (p->next)
+	if (is_in_handshake(p->next))
 		return UINT64_MAX;
 	if (l->tx.blocks >= DTLS_SOFT_BLOCKS)
 		at = 0;
@@ -216,10 +240,10 @@ static uint64_t pair_expiry(const struct dtls *d, const struct dtls_pair *p)
 
 	if (p->old)
 		at = earlier(at, p->old_until_us);
-	if (is_in_handshake(p->next)) {
+	if (p->next)
 		at = earlier(at, dtls_link_expiry(p->next));
+	if (is_in_handshake(p->next))
 		at = earlier(at, p->next->begun_us + d->cfg.handshake_us);
-	}
 	return at;
 }
 
@@ -248,15 +272,22 @@ void dtls_pair_note(struct dtls *d, struct dtls_pair *p)
 	timer_set(&t->timers, &p->timer, pair_expiry(d, p));
 }
 
+static void explain_silence(const struct dtls *d, struct dtls_link *l)
+{
+	char last[DTLS_REASON / 2];
+
+	snprintf(last, sizeof(last), "%.127s", l->reason);
+	snprintf(l->reason, sizeof(l->reason),
+		 "the handshake was not completed in %llu ms%s%.0u%s%s",
+		 (unsigned long long)d->cfg.handshake_us / 1000,
+		 l->alert ? "; the peer sent alert " : "", l->alert,
+		 *last ? "; the last try: " : "", last);
+}
+
 static void give_up_handshake(struct dtls *d, struct dtls_pair *p)
 {
-	struct dtls_link *l = p->next;
-
-	snprintf(l->reason, sizeof(l->reason), "the handshake was not completed in %llu ms%s%.0u",
-		 (unsigned long long)d->cfg.handshake_us / 1000,
-		 l->alert ? "; the peer sent alert " : "", l->alert);
-	l->state = DTLS_LINK_DOWN;
-	dtls_pair_settle(d, p);
+	explain_silence(d, p->next);
+	drop_next(d, p);
 }
 
 /* Begins a takeover, or ends a link that is idle. */
@@ -264,9 +295,9 @@ static void run_current(struct dtls *d, struct dtls_pair *p)
 {
 	if (d->now_us - p->heard_us >= d->cfg.idle_us) {
 		dtls_reply_last(d, &p->flow, p->now, false, DTLS_CLOSE_NOTIFY);
-		dtls_pair_lose(d, p, p->now, "the peer was silent for too long");
+		dtls_pair_close(d, p, p->now, "the peer was silent for too long");
 	} else if (p->now->rx.forged >= DTLS_MAX_FORGED) {
-		dtls_pair_lose(d, p, p->now, "too many forged records");
+		dtls_pair_close(d, p, p->now, "too many forged records");
 	} else if (d->now_us >= takeover_at(d, p) && dtls_pair_begin(d, p, NULL, NULL) < 0) {
 		p->retry_us = d->now_us + RETRY_US;
 	}
@@ -278,7 +309,7 @@ void dtls_pair_run(struct dtls *d, struct dtls_pair *p)
 		dtls_reply_last(d, &p->flow, p->old, false, DTLS_CLOSE_NOTIFY);
 		dtls_pair_drop(&p->old);
 	}
-	if (is_in_handshake(p->next)) {
+	if (p->next) {
 		dtls_link_run(p->next, d->now_us);
 		dtls_pair_settle(d, p);
 	}

@@ -84,6 +84,10 @@ size_t dtls_tx_seal(struct dtls_tx *t, enum dtls_type type, const struct span *p
 size_t dtls_tx_seal_batch(struct dtls_tx *t, const struct span *part, unsigned n, uint32_t segment,
 			  uint8_t *to);
 
+/* Decrypts the packet of a record that this key has sealed, as far as the first n bytes of the
+ * record have it: somebody returns them. Returns its length; 0: it is no such record. */
+size_t dtls_tx_reveal(struct dtls_tx *t, const uint8_t *record, size_t n, uint8_t *to);
+
 /* The fields of a record that anybody can read. */
 struct dtls_head {
 	enum dtls_type type;

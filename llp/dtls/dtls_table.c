@@ -15,6 +15,7 @@ int dtls_table_init(struct dtls_table *t, unsigned max, const uint64_t key[2])
 		return -ENOMEM;
 	for (unsigned i = 0; i < t->nbuckets; i++)
 		list_init(&t->bucket[i]);
+	list_init(&t->all);
 	list_init(&t->writing);
 	list_init(&t->waiting);
 	list_init(&t->events);
@@ -23,9 +24,8 @@ int dtls_table_init(struct dtls_table *t, unsigned max, const uint64_t key[2])
 
 void dtls_table_deinit(struct dtls_table *t)
 {
-	for (unsigned i = 0; i < t->nbuckets; i++)
-		list_foreach_safe (it, &t->bucket[i])
-			dtls_table_remove(t, list_entry(it, struct dtls_pair, chain));
+	while (!list_empty(&t->all))
+		dtls_table_remove(t, list_entry(t->all.next, struct dtls_pair, all));
 	free(t->bucket);
 }
 
@@ -47,7 +47,15 @@ struct dtls_pair *dtls_table_find(const struct dtls_table *t, const struct dtls_
 	return NULL;
 }
 
-struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow,
+struct dtls_share *dtls_table_share(struct dtls_table *t, const struct dtls_flow *flow)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	size_t len = memcmp(flow->ip, mapped, sizeof(mapped)) == 0 ? sizeof(flow->ip) : 8;
+
+	return &t->share[siphash64(t->key, flow->ip, len) % DTLS_ADDRESSES];
+}
+
+struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow, bool guest,
 				 void (*fire)(struct timer *t))
 {
 	struct dtls_pair *p = calloc(1, sizeof(*p));
@@ -55,26 +63,21 @@ struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *f
 	if (!p)
 		return NULL;
 	p->flow = *flow;
+	p->guest = guest;
+	dtls_table_share(t, flow)->links += guest;
 	list_init(&p->writing);
 	list_init(&p->waiting);
 	list_init(&p->events);
 	timer_init(&p->timer, fire);
 	list_add_tail(flow_bucket(t, flow), &p->chain);
+	list_add_tail(&t->all, &p->all);
 	t->n++;
 	return p;
 }
 
-unsigned *dtls_table_theirs(struct dtls_table *t, const struct dtls_flow *flow)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	size_t len = memcmp(flow->ip, mapped, sizeof(mapped)) == 0 ? sizeof(flow->ip) : 8;
-
-	return &t->theirs[siphash64(t->key, flow->ip, len) % DTLS_ADDRESSES];
-}
-
 void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, bool theirs)
 {
-	unsigned *n = dtls_table_theirs(t, &p->flow);
+	unsigned *n = &dtls_table_share(t, &p->flow)->handshakes;
 
 	t->handshakes += counted;
 	t->handshakes -= p->counted;
@@ -92,6 +95,8 @@ void dtls_pair_drop(struct dtls_link **l)
 
 void dtls_table_remove(struct dtls_table *t, struct dtls_pair *p)
 {
+	dtls_table_share(t, &p->flow)->links -= p->guest;
+	list_del(&p->all);
 	list_del(&p->chain);
 	list_del(&p->writing);
 	list_del(&p->waiting);

@@ -11,13 +11,15 @@
 enum { DTLS_EARLY = 64, DTLS_ADDRESSES = 256 };
 
 struct dtls_pair {
+	struct list all;     /* in dtls_table.all */
 	struct list chain;   /* of the hash */
 	struct list writing; /* in dtls_table.writing: it has datagrams to send */
 	struct list waiting; /* in dtls_table.waiting: for room in the worker's queue */
 	struct list events;  /* in dtls_table.events */
 	struct timer timer;  /* in dtls_table.timers: its next deadline, or earlier */
 	struct dtls *room;
-	bool counted, theirs; /* in dtls_table.handshakes, and in .theirs */
+	bool guest;           /* the peer has begun the link: in dtls_share.links */
+	bool counted, theirs; /* in dtls_table.handshakes, and in dtls_share.handshakes */
 	struct dtls_flow flow;
 	struct dtls_link *now;  /* seals; NULL: not up yet */
 	struct dtls_link *next; /* handshakes, or is up and takes over with its first record */
@@ -28,17 +30,24 @@ struct dtls_pair {
 	bool renews;       /* p->next was begun by dtls_renew(): its end is an event */
 	uint64_t heard_us; /* last authentic record */
 	bool up, down;     /* events that were not fetched yet */
+	bool closed;       /* as in struct dtls_event */
 	/* A sealed alert that arrived while the thread had the handshake whose keys open it. */
 	uint8_t early[DTLS_EARLY];
 	size_t early_len;
 	char reason[DTLS_REASON];
 };
 
+/* What peers at an address, or in a network of IPv6, have begun; by hash. */
+struct dtls_share {
+	unsigned links, handshakes;
+};
+
 struct dtls_table {
 	uint64_t key[2];
 	unsigned nbuckets, n;
-	unsigned handshakes;             /* of p->next that go on */
-	unsigned theirs[DTLS_ADDRESSES]; /* of these, begun by peers, by hash of their address */
+	unsigned handshakes; /* of p->next that go on */
+	struct dtls_share share[DTLS_ADDRESSES];
+	struct list all;
 	struct list *bucket;
 	struct list writing, waiting, events;
 	struct timers timers;
@@ -50,13 +59,12 @@ void dtls_table_deinit(struct dtls_table *t);
 
 /* NULL: there is none. */
 struct dtls_pair *dtls_table_find(const struct dtls_table *t, const struct dtls_flow *flow);
-/* Handshakes that this peer's address, or network in IPv6, has begun and not ended. */
-unsigned *dtls_table_theirs(struct dtls_table *t, const struct dtls_flow *flow);
+struct dtls_share *dtls_table_share(struct dtls_table *t, const struct dtls_flow *flow);
 /* Whether p->next is in a handshake now, and whether the peer has begun it. */
 void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, bool theirs);
 
 /* NULL: no memory. fire: when its timer has passed. */
-struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow,
+struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow, bool guest,
 				 void (*fire)(struct timer *t));
 /* Frees it with its connections. */
 void dtls_table_remove(struct dtls_table *t, struct dtls_pair *p);

@@ -34,7 +34,6 @@ enum {
 	MAX_SEGMENTS = 64, /* Linux before 6.9 takes no more in one send */
 	MAX_TRIES = 4,     /* of a send that reports errors of others */
 	WAITING = 65536,
-	QUOTE = 256,      /* bytes that are read of a quoted packet */
 	MAX_JOINED = 128, /* spans of a batch that are joined */
 	RX_MSGS = 8,
 	RX_SIZE = 65536,
@@ -543,7 +542,7 @@ void udp_errors(struct udp *u, udp_error_fn *fn, void *arg)
 	/* An attacker can send these faster than they are read. */
 	for (int budget = 64; u->errors && budget; budget--) {
 		struct udp_error e = {0};
-		uint8_t quoted[QUOTE];
+		uint8_t quoted[UDP_QUOTE];
 		struct iovec v = {quoted, sizeof(quoted)};
 		_Alignas(struct cmsghdr) uint8_t ctl[512];
 		struct msghdr m = {.msg_name = &e.to,

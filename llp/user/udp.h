@@ -22,6 +22,7 @@ struct udp;
 
 enum {
 	UDP_MAX_PACKET = 65507, /* IPv4's limit, kept for IPv6 as well */
+	UDP_QUOTE = 256,        /* bytes that are read of a packet that ICMP quotes */
 };
 
 /* Packets to one address: the spans, joined. All packets have `segment` bytes but the last one,

@@ -234,6 +234,7 @@ static void user_close(struct llp *llp)
 	}
 	llp_user_read_clock(t);
 	llp_user_write(t);
+	llp_user_cover_end(t);
 	free_user(t);
 }
 
@@ -308,8 +309,7 @@ static uint64_t user_expiry_us(const struct llp *llp)
 	uint64_t core = min_u64(sctp_expiry(t->core), llp_user_cover_expiry(t));
 	uint64_t next = llp_sctp_expiry_us(&t->sctp);
 
-	if (t->guard.on && t->guard.due_us < core)
-		core = t->guard.due_us;
+	core = min_u64(core, llp_user_guard_due(t));
 	if (!list_empty(&t->sctp.ready) || core <= t->now_us)
 		return llp_sctp_now_us(&t->sctp);
 	if (core == UINT64_MAX)

@@ -57,8 +57,10 @@ struct user_conn {
 	bool waits;        /* for DTLS to the peer: then it begins */
 	bool covered;
 	bool report_acks;
-	bool even; /* this end alone has opened it: its sessions use even streams */
+	bool even;    /* this end alone has opened it: its sessions use even streams */
+	bool doubted; /* llp_user_cover_doubt() was called */
 	uint8_t nreported;
+	struct list on_link; /* of the same link, and others: llp_user_cover_each() */
 	union {
 		struct user_path reported[SCTP_MAX_PATHS];
 		struct llp_info last; /* without assoc: when it ended */
@@ -71,16 +73,21 @@ struct user_listener {
 	struct sctp_listener *l;
 };
 
-/* Packets without the right tag of an association, for llp_user_guard(). */
+/* Packets that nobody here waits for, for llp_user_guard(): without the right tag of an
+ * association, or in DTLS of no link that we have. */
 enum user_unknown {
 	USER_INIT,
 	USER_COOKIE_ECHO,
 	USER_STRAY, /* everything else */
 	USER_UNKNOWN,
+	USER_HELLO = 0, /* in DTLS */
+	USER_FLIGHT,    /* any other piece of a handshake */
+	USER_RECORD,    /* everything else */
 };
 
 struct user_seen {
 	uint64_t all, unknown[USER_UNKNOWN];
+	uint64_t begun; /* handshakes of DTLS: a filter has to know their peers */
 };
 
 struct user_guard {
@@ -89,6 +96,7 @@ struct user_guard {
 	uint32_t part[USER_UNKNOWN];    /* of 2^32: that the kernel is to pass */
 	uint32_t applied[USER_UNKNOWN]; /* that its filters pass */
 	uint64_t again_us;              /* when filters are made again for a small change */
+	uint64_t begun;                 /* as in user_seen, when they were made */
 	bool on;                        /* there are filters */
 	bool stale;                     /* there is an association that they do not know */
 };
@@ -111,7 +119,9 @@ struct user {
 	struct list listeners;
 
 	struct user_cover *cover; /* user_cover.c; NULL: all is in clear text */
-	struct user_guard guard;
+	uint64_t doubted_ms;      /* links of new associations were doubted then */
+	bool doubt_all;           /* and there was no room for all handshakes */
+	struct user_guard guard[USER_COVERS];
 	struct user_tap tap;
 
 	bool ticked;
@@ -216,6 +226,8 @@ void llp_user_write(struct user *t);
 /* Reads the files of cfg.cover. -errno, with a sentence or without. */
 typedef void user_random_fn(void *user, void *ret, size_t len);
 int llp_user_cover_open(struct user *t, user_random_fn *random, char *ret_reason, size_t len);
+/* Tells the peers of all links that we close them. */
+void llp_user_cover_end(struct user *t);
 void llp_user_cover_close(struct user *t);
 int llp_user_cover_set_files(struct llp *llp, const char *cert, const char *key, char *ret_reason,
 			     size_t len);
@@ -226,12 +238,22 @@ int llp_user_cover_fd(const struct user *t);
 /* Whether an association with this peer has to be covered. */
 bool llp_user_cover_wanted(const struct user *t, const struct llp_addrs *peer);
 
+/* From now on the association is one of those on its link. */
+void llp_user_cover_join(struct user_conn *c);
+
+/* Calls fn for each association on a link, which may end it but not free any. */
+void llp_user_cover_each(struct user *t, const struct sctp_flow *flow, void *arg,
+			 void (*fn)(struct user_conn *c, void *arg));
+
 /* Begins the link to its peer. 0; 1: it is up already, so the association need not wait; -errno. */
 int llp_user_cover_connect(struct user_conn *c);
 
 /* The association has no answer: if its peer was silent for so long, it may have lost our keys, and
- * there is another handshake. */
-void llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us);
+ * there is another handshake. False: there is no room for that now. */
+bool llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us);
+
+/* An ICMP message says that the peer of a link that is waited for cannot be reached. */
+bool llp_user_cover_unreachable(const struct user_conn *c);
 
 /* Who is behind a covered flow. False: the peer has proven no identity. */
 bool llp_user_cover_identity(const struct user *t, const struct sctp_flow *flow,
@@ -244,6 +266,11 @@ typedef void user_deliver_fn(struct user *t, const struct sctp_flow *flow, uint8
 void llp_user_cover_input(struct user *t, const struct sctp_flow *flow, uint8_t *p, size_t len,
 			  size_t segment, user_deliver_fn *deliver);
 
+/* An ICMP message about a datagram to this flow. It is believed if it quotes one of ours: of a
+ * record, the core knows the packet again. */
+void llp_user_cover_icmp(struct user *t, const struct sctp_flow *flow, enum sctp_icmp what,
+			 const struct udp_error *e);
+
 /* The records of a batch. False: there is no link, and one begins. Valid until the next call. */
 bool llp_user_cover_seal(struct user *t, const struct sctp_batch *out, struct udp_batch *ret);
 
@@ -255,9 +282,17 @@ uint64_t llp_user_cover_expiry(const struct user *t);
 /* Deadlines, and results of the thread. */
 void llp_user_cover_run(struct user *t);
 
+/* What has arrived at the covered sockets. */
+struct user_seen llp_user_cover_seen(const struct user *t);
+
+/* Calls fn for each link. begins: it is in a handshake. False as soon as fn is. */
+typedef bool user_link_fn(void *arg, const struct sctp_addr *peer, uint16_t udp_port, bool begins);
+bool llp_user_cover_links(const struct user *t, user_link_fn *fn, void *arg);
+
 struct user_link_event {
 	struct sctp_flow flow;
 	bool up;
+	bool closed;      /* went down, and may begin again */
 	char reason[256]; /* of a link that went down, or was never up */
 };
 /* The next event of a link. False: there is none. */
@@ -271,6 +306,17 @@ void llp_user_guard_init(struct user *t);
 /* In a flood, makes the kernel drop most packets that belong to no association. Called in each
  * turn. */
 void llp_user_guard(struct user *t);
+
+/* When it is to be called next for the sake of time. */
+uint64_t llp_user_guard_due(const struct user *t);
+
+/* There is an association or a socket that the filters do not know. */
+void llp_user_guard_renew(struct user *t);
+
+/* ---- user_filter.c ---- */
+
+/* The kernel passes the parts of guard[cover] to our i-th address, or all packets. */
+void llp_user_filter(const struct user *t, unsigned cover, unsigned i);
 
 /* ---- user_tap.c ---- */
 

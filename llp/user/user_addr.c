@@ -191,7 +191,7 @@ static void put_socks(struct user *t, unsigned i, const struct sockaddr_storage 
 	t->sctp.addrs[i] = *a;
 	take_free_port(t, u[USER_CLEAR]);
 	sctp_set_recv_first(t->core, first_window(t));
-	t->guard.stale = true;
+	llp_user_guard_renew(t);
 }
 
 int llp_user_add_addr(struct llp *llp, const struct sockaddr_storage *a, char *ret_reason,

@@ -83,8 +83,9 @@ struct user_conn *llp_user_conn_new(struct user *t, struct sctp_assoc *a)
 	if (!c)
 		return NULL;
 	c->assoc = a;
+	list_init(&c->on_link);
 	llp_sctp_add(&t->sctp, &c->sctp);
-	t->guard.stale = true;
+	llp_user_guard_renew(t);
 	return c;
 }
 
@@ -104,6 +105,7 @@ void llp_user_conn_release(struct user_conn *c)
 		c->assoc = sctp_assoc_free(c->assoc);
 	}
 	list_del(&c->sctp.connecting);
+	list_del(&c->on_link);
 	c->waits = false;
 	c->sctp.state = LLP_SCTP_DOWN;
 }
@@ -241,6 +243,7 @@ static int begin_covered(struct user_conn *c, const struct start *s, uint16_t ow
 				    .even = c->even};
 	addr_set_port(&c->last.local, own_port);
 	addr_set_port(&c->last.remote, c->remote_port);
+	llp_user_cover_join(c);
 	r = llp_user_cover_connect(c);
 	c->waits = r == 0;
 	return r == 1 ? llp_user_begin(c) : r;

@@ -11,6 +11,7 @@
 #include "llp/user/user_paid.h"
 #include "util/addr.h"
 #include "util/minmax.h"
+#include "util/siphash.h"
 
 enum {
 	MS = 1000, /* microseconds */
@@ -22,12 +23,16 @@ enum {
 	/* A peer that was silent for so long may have begun again: a new association asks it. */
 	FRESH_S = 2,
 	SEALED = 65536, /* bytes of a batch: the core counts those of the cover */
+	BUCKETS = 4096,
 };
 
 struct user_cover {
 	struct llp_cover cfg;
 	struct dtls *dtls;
-	uint64_t files_us; /* when the files of its identity were read */
+	uint64_t files_us;  /* when the files of its identity were read */
+	uint64_t datagrams; /* that have arrived */
+	uint64_t key[2];    /* of the hash */
+	struct list conns[BUCKETS];
 	struct user_paid paid;
 	struct span span[SCTP_BATCH_PACKETS];
 	uint8_t sealed[SEALED];
@@ -43,19 +48,39 @@ static struct dtls_flow to_dtls(const struct sctp_flow *f)
 	return ret;
 }
 
-static void peer_of(const struct dtls_flow *f, struct sockaddr_storage *ret)
+static struct sctp_addr addr_of(const struct dtls_flow *f)
 {
 	struct sctp_addr a = {.scope = f->scope};
 
 	memcpy(a.ip, f->ip, sizeof(a.ip));
+	return a;
+}
+
+static void peer_of(const struct dtls_flow *f, struct sockaddr_storage *ret)
+{
+	struct sctp_addr a = addr_of(f);
+
 	llp_user_sockaddr(&a, f->port, ret);
+}
+
+/* Of an association here the port of peers is ours; one that a peer began has another one if that
+ * is behind a translator. */
+static struct sctp_flow sctp_flow_of(const struct user_conn *c)
+{
+	struct sctp_info info;
+
+	if (!c->assoc)
+		return (struct sctp_flow){.peer = llp_user_addr(&c->remote),
+					  .udp_port = llp_user_port(llp_user_of(c), USER_COVERED),
+					  .local = c->local,
+					  .covered = true};
+	sctp_assoc_info(c->assoc, &info);
+	return info.primary;
 }
 
 static struct dtls_flow flow_of_conn(const struct user_conn *c)
 {
-	const struct sctp_flow f = {.peer = llp_user_addr(&c->remote),
-				    .udp_port = llp_user_port(llp_user_of(c), USER_COVERED),
-				    .local = c->local};
+	const struct sctp_flow f = sctp_flow_of(c);
 
 	return to_dtls(&f);
 }
@@ -117,6 +142,9 @@ int llp_user_cover_open(struct user *t, user_random_fn *random, char *ret_reason
 	if (r == 0) {
 		v->cfg = *cfg;
 		v->cfg.cert = v->cfg.key = NULL;
+		random(NULL, v->key, sizeof(v->key));
+		for (unsigned i = 0; i < BUCKETS; i++)
+			list_init(&v->conns[i]);
 		r = open_dtls(t, v, random, id);
 	}
 	dtls_identity_drop(id);
@@ -128,6 +156,22 @@ int llp_user_cover_open(struct user *t, user_random_fn *random, char *ret_reason
 	t->sctp.cfg.cover = &v->cfg;
 	t->ncovers = USER_COVERS;
 	return 0;
+}
+
+static bool end_link(void *arg, const struct dtls_flow *flow, bool begins)
+{
+	struct user *t = arg;
+
+	(void)begins;
+	dtls_disconnect(t->cover->dtls, flow);
+	llp_user_cover_write(t);
+	return true;
+}
+
+void llp_user_cover_end(struct user *t)
+{
+	if (t->cover)
+		(void)dtls_flows(t->cover->dtls, end_link, t);
 }
 
 void llp_user_cover_close(struct user *t)
@@ -162,6 +206,37 @@ int llp_user_cover_set_files(struct llp *llp, const char *cert, const char *key,
 int llp_user_cover_fd(const struct user *t)
 {
 	return t->cover ? dtls_fd(t->cover->dtls) : -1;
+}
+
+/* ---- who is on a link ---- */
+
+/* By address: a translator may give the peer of an association another port. */
+static struct list *conns_of(struct user_cover *v, const struct sctp_flow *flow)
+{
+	struct dtls_flow f = to_dtls(flow);
+
+	f.port = 0;
+	return &v->conns[siphash64(v->key, &f, sizeof(f)) % BUCKETS];
+}
+
+void llp_user_cover_join(struct user_conn *c)
+{
+	struct sctp_flow f = sctp_flow_of(c);
+
+	if (!list_linked(&c->on_link))
+		list_add_tail(conns_of(llp_user_of(c)->cover, &f), &c->on_link);
+}
+
+void llp_user_cover_each(struct user *t, const struct sctp_flow *flow, void *arg,
+			 void (*fn)(struct user_conn *c, void *arg))
+{
+	list_foreach_safe (it, conns_of(t->cover, flow)) {
+		struct user_conn *c = list_entry(it, struct user_conn, on_link);
+		struct sctp_flow its = sctp_flow_of(c);
+
+		if (sctp_flow_equal(&its, flow))
+			fn(c, arg);
+	}
 }
 
 /* ---- connecting ---- */
@@ -204,15 +279,22 @@ int llp_user_cover_connect(struct user_conn *c)
 				   t->now_us);
 }
 
-void llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us)
+bool llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us)
 {
 	struct user *t = llp_user_of(c);
 	struct dtls *d = t->cover->dtls;
 	struct dtls_flow f = flow_of_conn(c);
 
 	if (!dtls_is_up(d, &f) || t->now_us - dtls_heard_us(d, &f) < silent_us)
-		return;
-	(void)dtls_renew(d, &f, t->now_us);
+		return true;
+	return dtls_renew(d, &f, t->now_us) == 0;
+}
+
+bool llp_user_cover_unreachable(const struct user_conn *c)
+{
+	struct dtls_flow f = flow_of_conn(c);
+
+	return dtls_is_unreachable(llp_user_of(c)->cover->dtls, &f);
 }
 
 bool llp_user_cover_identity(const struct user *t, const struct sctp_flow *flow,
@@ -271,6 +353,7 @@ void llp_user_cover_input(struct user *t, const struct sctp_flow *flow, uint8_t 
 
 		p += at.len;
 		len -= at.len;
+		t->cover->datagrams++;
 		while (dtls_input(t->cover->dtls, &f, &at, t->now_us, &packet)) {
 			if (add_packet(&r, &packet))
 				continue;
@@ -281,6 +364,59 @@ void llp_user_cover_input(struct user *t, const struct sctp_flow *flow, uint8_t 
 	deliver_run(t, flow, &r, deliver);
 	if (!t->full_us && dtls_wants_output(t->cover->dtls))
 		llp_user_cover_write(t);
+}
+
+void llp_user_cover_icmp(struct user *t, const struct sctp_flow *flow, enum sctp_icmp what,
+			 const struct udp_error *e)
+{
+	struct dtls *d = t->cover->dtls;
+	struct dtls_flow f = to_dtls(flow);
+	uint8_t packet[UDP_QUOTE];
+	size_t len;
+
+	for (unsigned i = 0; i < DTLS_KEYS_OF_LINK; i++) {
+		len = dtls_quoted(d, &f, i, e->quoted, e->len, packet);
+		if (len > 0)
+			sctp_icmp(t->core, flow, what, e->mtu, packet, len, t->now_us);
+	}
+	if (what != SCTP_ICMP_TOO_BIG)
+		dtls_unreachable(d, &f, what == SCTP_ICMP_PORT_UNREACHABLE, e->quoted, e->len);
+}
+
+/* ---- floods ---- */
+
+struct user_seen llp_user_cover_seen(const struct user *t)
+{
+	struct dtls_stats s;
+
+	dtls_stats(t->cover->dtls, &s);
+	return (struct user_seen){
+		.all = t->cover->datagrams,
+		.unknown = {[USER_HELLO] = s.hellos,
+			    [USER_FLIGHT] = s.strays,
+			    [USER_RECORD] = s.unknown + s.malformed},
+		.begun = s.begun,
+	};
+}
+
+struct each_link {
+	user_link_fn *fn;
+	void *arg;
+};
+
+static bool tell_link(void *arg, const struct dtls_flow *flow, bool begins)
+{
+	const struct each_link *e = arg;
+	struct sctp_addr peer = addr_of(flow);
+
+	return e->fn(e->arg, &peer, flow->port, begins);
+}
+
+bool llp_user_cover_links(const struct user *t, user_link_fn *fn, void *arg)
+{
+	struct each_link e = {fn, arg};
+
+	return dtls_flows(t->cover->dtls, tell_link, &e);
 }
 
 /* ---- out ---- */
@@ -339,16 +475,15 @@ void llp_user_cover_run(struct user *t)
 
 bool llp_user_cover_event(struct user *t, struct user_link_event *ret)
 {
-	struct sctp_addr a = {.scope = 0};
 	struct dtls_event e;
 
 	if (!t->cover || !dtls_event(t->cover->dtls, &e))
 		return false;
 	llp_user_paid_end(&t->cover->paid, &t->cover->cfg, &e.flow);
-	memcpy(a.ip, e.flow.ip, sizeof(a.ip));
-	a.scope = e.flow.scope;
-	*ret = (struct user_link_event){.flow = {a, e.flow.port, (uint8_t)e.flow.local, true},
-					.up = e.up};
+	*ret = (struct user_link_event){
+		.flow = {addr_of(&e.flow), e.flow.port, (uint8_t)e.flow.local, true},
+		.up = e.up,
+		.closed = e.closed};
 	snprintf(ret->reason, sizeof(ret->reason), "%s", e.reason);
 	return true;
 }

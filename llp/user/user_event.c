@@ -10,6 +10,7 @@
 enum {
 	CAUSE_RESOURCE = 4, /* RFC 9260 3.3.10.4 */
 	DOUBT_MS = 1000,    /* without an answer of a peer whose link is up */
+	DOUBT_EACH_MS = 250,
 };
 
 static bool is_up(const struct user_conn *c)
@@ -48,6 +49,8 @@ static void note_paths(struct user_conn *c)
 	c->remote_port = info.peer_port;
 	c->covered = info.primary.covered;
 	llp_user_sockaddr(&info.primary.peer, info.peer_port, &c->remote);
+	if (c->covered)
+		llp_user_cover_join(c);
 }
 
 /* False if the upcall closed it. */
@@ -106,14 +109,18 @@ static unsigned udp_port(const struct user_conn *c)
 /* The end of a sentence about a peer that does not answer: why, if an ICMP message says so. */
 static const char *silence(const struct user_conn *c)
 {
+	static const char *const unreachable =
+		": ICMP reports that it is unreachable (a firewall, or a missing route)";
 	struct sctp_info info;
 
+	if (!c->assoc && c->covered && llp_user_cover_unreachable(c))
+		return unreachable;
 	if (!c->assoc)
 		return ": no DTLS handshake: a firewall drops UDP, or its ddpsctpd has no "
 		       "security.udp_port, or another one";
 	sctp_assoc_info(c->assoc, &info);
 	return info.unreachable
-		       ? ": ICMP reports that it is unreachable (a firewall, or a missing route)"
+		       ? unreachable
 		       : ": the host is down, a firewall drops UDP, or its ddpsctpd has another "
 			 "port "
 			 "or the transport kernel (ddpctl status there)";
@@ -228,15 +235,31 @@ static void on_down(struct user_conn *c, const struct sctp_event *ev)
 	}
 }
 
-/* Those in DTLS that wait for an answer. */
+/* One that has waited for an answer for a while, in DTLS. */
+static void doubt_link(struct user *t, struct user_conn *c)
+{
+	c->doubted = true;
+	if (c->covered && !c->waits && !llp_user_cover_doubt(c, DOUBT_MS * 1000))
+		t->doubt_all = true;
+}
+
+/* The newest first: all before one whose link was doubted were as well. */
 static void doubt_links(struct user *t)
 {
-	list_foreach (it, &t->sctp.connecting) {
-		const struct user_conn *c = list_entry(it, struct user_conn, sctp.connecting);
+	bool all = t->doubt_all;
+
+	if (t->sctp.now_ms - t->doubted_ms < DOUBT_EACH_MS)
+		return;
+	t->doubted_ms = t->sctp.now_ms;
+	t->doubt_all = false;
+	for (struct list *it = t->sctp.connecting.prev; it != &t->sctp.connecting; it = it->prev) {
+		struct user_conn *c = list_entry(it, struct user_conn, sctp.connecting);
 		uint64_t begun_ms = c->sctp.deadline_ms - t->sctp.cfg.init_ms;
 
-		if (c->covered && !c->waits && t->sctp.now_ms - begun_ms >= DOUBT_MS)
-			llp_user_cover_doubt(c, DOUBT_MS * 1000);
+		if (c->doubted && !all)
+			return;
+		if (t->sctp.now_ms - begun_ms >= DOUBT_MS)
+			doubt_link(t, c);
 	}
 }
 
@@ -353,14 +376,6 @@ static void deliver_messages(struct user *t)
 
 /* ---- links ---- */
 
-static bool is_on(const struct user_conn *c, const struct sctp_flow *flow)
-{
-	struct sctp_addr peer = llp_user_addr(&c->remote);
-
-	return c->covered && c->local == flow->local && sctp_addr_equal(&peer, &flow->peer) &&
-	       udp_port(c) == flow->udp_port;
-}
-
 /* Both ends may want the same ports at once, and the association of the peer may be up before our
  * link: then ours has another port, as the owner would choose. */
 static int begin_or_move(struct user_conn *c)
@@ -384,44 +399,34 @@ static void on_link_up(struct user_conn *c)
 			     addr_host_text(&c->remote, text), strerror(-r));
 }
 
-/* Also of an association that has begun: we may have accepted the peer before it refuses us. */
-static void on_link_down(struct user_conn *c, const char *reason)
+/* Also of an association that has begun: we may have accepted the peer before it refuses us. If it
+ * only closed the link, that begins again with the next packet. */
+static void on_link_down(struct user_conn *c, bool closed, const char *reason)
 {
 	char text[ADDR_TEXT_MAX];
 
+	if (closed) {
+		if (c->waits && llp_user_cover_connect(c) == 1)
+			on_link_up(c);
+		return;
+	}
 	llp_sctp_end(&c->sctp, ECONNREFUSED, "no DTLS with %s: %s",
 		     addr_host_text(&c->remote, text), reason);
 }
 
-/* The peer may have lost the keys by a restart: it aborts associations that it does not know. */
-static void ask_those_up(struct user *t, const struct sctp_flow *flow)
+static void on_link(struct user_conn *c, void *arg)
 {
-	list_foreach (it, &t->sctp.conns) {
-		struct user_conn *c = list_entry(it, struct user_conn, sctp.all);
-		struct sctp_info info;
+	const struct user_link_event *e = arg;
 
-		if (!c->assoc || !is_up(c) || c->sctp.ended)
-			continue;
-		sctp_assoc_info(c->assoc, &info);
-		if (sctp_flow_equal(&info.primary, flow))
-			sctp_assoc_ask(c->assoc, t->now_us);
-	}
-}
-
-static void on_link(struct user *t, const struct user_link_event *e)
-{
-	list_foreach_safe (it, &t->sctp.connecting) {
-		struct user_conn *c = list_entry(it, struct user_conn, sctp.connecting);
-
-		if (!is_on(c, &e->flow))
-			continue;
-		if (e->up)
-			on_link_up(c);
-		else
-			on_link_down(c, e->reason);
-	}
-	if (e->up)
-		ask_those_up(t, &e->flow);
+	if (c->sctp.ended)
+		return;
+	if (c->sctp.state == LLP_SCTP_CONNECTING && e->up)
+		on_link_up(c);
+	else if (c->sctp.state == LLP_SCTP_CONNECTING)
+		on_link_down(c, e->closed, e->reason);
+	else if (e->up && c->assoc && is_up(c))
+		/* The peer may have lost the keys by a restart: it aborts what it does not know. */
+		sctp_assoc_ask(c->assoc, llp_user_of(c)->now_us);
 }
 
 /* ---- dispatch ---- */
@@ -476,7 +481,7 @@ void llp_user_events(struct user *t)
 	struct sctp_event ev;
 
 	while (llp_user_cover_event(t, &link))
-		on_link(t, &link);
+		llp_user_cover_each(t, &link.flow, &link, on_link);
 	while (sctp_event(t->core, &ev))
 		on_core_event(t, &ev);
 	deliver_messages(t);

@@ -76,8 +76,9 @@ static void on_error(void *arg, const struct udp_error *e)
 		return;
 	}
 	if (f.covered)
-		return; /* it quotes a record, so anybody can have made it */
-	sctp_icmp(t->core, &f, what[e->kind], e->mtu, e->quoted, e->len, t->now_us);
+		llp_user_cover_icmp(t, &f, what[e->kind], e);
+	else
+		sctp_icmp(t->core, &f, what[e->kind], e->mtu, e->quoted, e->len, t->now_us);
 	llp_user_events(t);
 }
 
