@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Datagrams that reach the port of DTLS: no bytes make a link or a packet that nobody has sealed,
- * and answers to unknown peers are short. The first byte chooses: hellos, records, or a handshake
- * of two rooms whose datagrams the input changes.
+ * and answers to unknown peers are short. The first byte chooses: hellos, records, a handshake of
+ * two rooms whose datagrams the input changes, or a link with a peer that has the keys and keeps to
+ * no rule, beside somebody who has none.
  */
 #include "llp/dtls/dtls.h"
 #include "llp/dtls/dtls_cookie.h"
+#include "llp/dtls/dtls_core.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/dtls_net.h"
 
@@ -135,11 +137,132 @@ static void handshake(const uint8_t *bytes, size_t size)
 	net_free(n);
 }
 
+/* ---- a link ---- */
+
+enum { RAW = 300, LINK_STEPS = 60 };
+
+static const struct dtls_flow unknown_peer = {.port = 9};
+
+/* Bytes of somebody without keys. */
+static void put_raw(struct net *n, struct input *in)
+{
+	static uint8_t p[RAW];
+	const struct dtls_flow *from = in_8(in) % 4 ? &n->end[0].peer : &unknown_peer;
+	size_t len = in_copy(in, p, in_8(in));
+	struct span at = {p, len}, packet;
+
+	must(!dtls_input(n->end[0].dtls, from, &at, n->now_us, &packet));
+}
+
+/* A record that the peer seals with the keys that it uses, whatever its type and bytes are. */
+static void put_sealed(struct net *n, struct input *in)
+{
+	static uint8_t plain[RAW], wire[2 * RAW];
+	const struct dtls_pair *p = dtls_table_find(&n->end[1].dtls->table, &n->end[1].peer);
+	struct dtls_link *l = p && in_8(in) % 2 && p->old ? p->old : p ? p->now : NULL;
+	uint8_t type = (uint8_t)(20 + in_8(in) % 4);
+	struct span part = {plain, in_copy(in, plain, in_8(in))}, at = {wire, 0}, packet;
+
+	if (!l || !l->tx.ctx)
+		return;
+	at.len = dtls_tx_seal(&l->tx, type, &part, 1, wire);
+	at.len += in_copy(in, wire + at.len, in_8(in) % 64);
+	while (dtls_input(n->end[0].dtls, &n->end[0].peer, &at, n->now_us, &packet))
+		must(type == DTLS_DATA && packet.len == part.len &&
+		     !memcmp(packet.p, plain, part.len));
+}
+
+/* An ICMP message that quotes a record of ours, with changes, or anything. */
+static void put_quote(struct net *n, struct input *in)
+{
+	static uint8_t wire[RAW], plain[RAW], got[RAW];
+	struct net_end *e = &n->end[0];
+	struct span part = {plain, 100};
+	uint8_t change = in_8(in), key = in_8(in) % DTLS_KEYS_OF_LINK, cut = in_8(in);
+	size_t len, revealed;
+
+	memset(plain, change, 100);
+	len = dtls_seal(e->dtls, &e->peer, &part, 1, 100, wire);
+	if (len == 0)
+		len = in_copy(in, wire, RAW);
+	wire[in_8(in)] ^= change;
+	if (cut < len)
+		len = cut;
+	revealed = dtls_quoted(e->dtls, &e->peer, key, wire, len, got);
+	must(revealed <= len);
+	if (revealed && key == 0 && change == 0)
+		must(!memcmp(got, plain, revealed));
+	dtls_unreachable(e->dtls, &e->peer, in_8(in) % 2, wire, len);
+}
+
+static void hint(struct net *n)
+{
+	uint8_t p[25] = {DTLS_HANDSHAKE, 0xfe, 0xfd, [12] = 12};
+	struct span at = {p, sizeof(p)}, packet;
+
+	must(!dtls_input(n->end[0].dtls, &n->end[0].peer, &at, n->now_us, &packet));
+}
+
+static void renew(struct net *n, unsigned who)
+{
+	(void)dtls_renew(n->end[who].dtls, &n->end[who].peer, n->now_us);
+}
+
+static void step(struct net *n, struct input *in)
+{
+	switch (in_8(in) % 8) {
+	case 0:
+		put_raw(n, in);
+		break;
+	case 1:
+		put_sealed(n, in);
+		break;
+	case 2:
+		put_quote(n, in);
+		break;
+	case 3:
+		hint(n);
+		break;
+	case 4:
+		renew(n, in_8(in) % 2);
+		break;
+	case 5:
+		n->end[in_8(in) % 2].refuses = in_8(in) % 2 ? "no" : NULL;
+		break;
+	case 6:
+		n->loses = in_8(in) % 60;
+		break;
+	default:
+		net_run(n, in_8(in) * (uint64_t)20000);
+	}
+}
+
+/* Whatever was, two ends that want a link get one. */
+static void with_link(const uint8_t *bytes, size_t size)
+{
+	struct net *n = net_new(identity(), identity(), false);
+	struct input in = {bytes, size};
+
+	net_connect(n, in_8(&in) % 2);
+	if (in_8(&in) % 4)
+		must(net_until_up(n, 5000000));
+	for (unsigned i = 0; i < LINK_STEPS && in.left > 0; i++)
+		step(n, &in);
+	n->loses = 0;
+	n->end[0].refuses = n->end[1].refuses = NULL;
+	net_run(n, 30000000);
+	for (unsigned i = 0; i < 2; i++)
+		renew(n, i);
+	must(net_until_up(n, 10000000));
+	net_free(n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	static void (*const targets[])(const uint8_t *p, size_t n) = {hellos, records, handshake};
+	static void (*const targets[])(const uint8_t *p, size_t n) = {hellos, records, handshake,
+								      with_link};
 
 	if (size > 0)
-		targets[bytes[0] % 3](bytes + 1, size - 1);
+		targets[bytes[0] % 4](bytes + 1, size - 1);
 	return 0;
 }
