@@ -8,8 +8,9 @@
  * forged (ABORT, INIT, COOKIE ECHO and garbage in the name of an association of PEER with
  * PEER-SCTP-PORT), mix (all of these in turn), spin (no packet: computes instead); and for a port
  * of DTLS: hello (of clients that show no cookie), record (of a link that nobody has), flight (a
- * piece of a handshake), dtls (these in turn). Packets come from many addresses of 127.0.0.0/8, or
- * of fd00:200::/24, which are many networks. Prints how many packets left.
+ * piece of a handshake), dtls (these in turn), half (clients with a good cookie that do not go on,
+ * each with a new hello as soon as it has one for the last). Packets come from many addresses of
+ * 127.0.0.0/8, or of fd00:200::/24, which are many networks. Prints how many packets left.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -241,6 +242,7 @@ static const struct kind kinds[] = {
 	{"flight", 1, {put_flight}},
 	{"record", 1, {put_sealed}},
 	{"dtls", 3, {put_hello, put_flight, put_sealed}},
+	{"half", 0, {0}},
 	{"spin", 0, {0}},
 };
 
@@ -314,6 +316,59 @@ static uint64_t flood(const struct kind *k, double until)
 	return sent;
 }
 
+/* ---- half handshakes ---- */
+
+enum { ASK = 44, RANDOM = 27, COOKIE = 16, COOKIE_AT = RANDOM + 32 + 1 };
+
+static uint8_t hello[HOSTS][MOST];
+static size_t hello_len[HOSTS];
+
+/* The hello of this client again, with the cookie that it got. */
+static void show_cookie(unsigned i, const uint8_t *ask)
+{
+	uint8_t p[MOST], *rest = p + COOKIE_AT + 1 + COOKIE;
+	size_t len = hello_len[i] - (COOKIE_AT + 1);
+
+	memcpy(p, hello[i], COOKIE_AT);
+	p[COOKIE_AT] = COOKIE;
+	memcpy(p + COOKIE_AT + 1, ask + ASK - COOKIE, COOKIE);
+	memcpy(rest, hello[i] + COOKIE_AT + 1, len);
+	len = (size_t)(rest - p) + len;
+	memcpy(p + 13, hello[i] + 13, 12);
+	be_put16(p + 15, (uint16_t)(len - 25));
+	p[18] = 1; /* the second message */
+	be_put16(p + 23, (uint16_t)(len - 25));
+	be_put16(p + 11, (uint16_t)(len - 13));
+	(void)send(host[i], p, len, MSG_DONTWAIT);
+}
+
+/* One turn of a client. Counts handshakes that it has begun. */
+static unsigned half(unsigned i)
+{
+	uint8_t p[2048];
+	unsigned begun = 0;
+
+	while (recv(host[i], p, sizeof(p), MSG_DONTWAIT) > 0)
+		if (p[13] == 3 && hello_len[i]) { /* HelloVerifyRequest */
+			show_cookie(i, p);
+			hello_len[i] = 0;
+			begun++;
+		}
+	hello_len[i] = put_hello(hello[i]);
+	(void)send(host[i], hello[i], hello_len[i], MSG_DONTWAIT);
+	return begun;
+}
+
+static uint64_t flood_by_halves(double until)
+{
+	uint64_t begun = 0;
+
+	while (seconds() < until)
+		for (unsigned i = 0; i < HOSTS; i++)
+			begun += half(i);
+	return begun;
+}
+
 /* What keeps a core as busy without a packet. */
 static uint64_t spin(double until)
 {
@@ -355,7 +410,10 @@ int main(int argc, char **argv)
 	if (!peer && sends_cookies(k))
 		get_cookie();
 	until = seconds() + atof(argv[5]);
-	n = k->n ? flood(k, until) : spin(until);
+	if (k->n)
+		n = flood(k, until);
+	else
+		n = strcmp(k->name, "half") == 0 ? flood_by_halves(until) : spin(until);
 	printf("%s: %llu packets in %s s\n", k->name, (unsigned long long)n, argv[5]);
 	return 0;
 }
