@@ -123,6 +123,11 @@ enum { DTLS_KEYS_OF_LINK = 3 };
 size_t dtls_quoted(struct dtls *d, const struct dtls_flow *flow, unsigned i, const uint8_t *quoted,
 		   size_t n, uint8_t *to);
 
+/* An ICMP message says that a port which has answered is closed. True: one has said so before, and
+ * nothing has arrived for two seconds. Else the peer is perhaps behind a translator that has
+ * forgotten the port, and comes back by another one. */
+bool dtls_is_gone(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us);
+
 /* An ICMP message says that a datagram of ours has not arrived. It is ignored unless it quotes the
  * hello of the present handshake. no_port: the peer has no socket there, and the handshake ends. */
 void dtls_unreachable(struct dtls *d, const struct dtls_flow *flow, bool no_port,

@@ -6,6 +6,8 @@
 
 #include "llp/dtls/dtls_core.h"
 
+#define GONE_US ((uint64_t)2 * 1000000)
+
 enum { CLIENT_HELLO = 1, TYPE = DTLS_HEAD, RANDOM_AT = DTLS_HEAD + 12 + 2 };
 
 size_t dtls_quoted(struct dtls *d, const struct dtls_flow *flow, unsigned i, const uint8_t *quoted,
@@ -18,6 +20,18 @@ size_t dtls_quoted(struct dtls *d, const struct dtls_flow *flow, unsigned i, con
 	if (!link[i] || link[i]->state != DTLS_LINK_UP)
 		return 0;
 	return dtls_tx_reveal(&link[i]->tx, quoted, n, to);
+}
+
+bool dtls_is_gone(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us)
+{
+	struct dtls_pair *p = dtls_table_find(&d->table, flow);
+
+	if (!p)
+		return false;
+	if (p->heard_us < p->gone_us)
+		return now_us - p->gone_us >= GONE_US;
+	p->gone_us = now_us;
+	return false;
 }
 
 /* It quotes the hello of this handshake, whose random nobody can guess. */

@@ -371,16 +371,19 @@ void llp_user_cover_icmp(struct user *t, const struct sctp_flow *flow, enum sctp
 {
 	struct dtls *d = t->cover->dtls;
 	struct dtls_flow f = to_dtls(flow);
+	bool no_port = what == SCTP_ICMP_PORT_UNREACHABLE;
 	uint8_t packet[UDP_QUOTE];
 	size_t len;
 
+	if (no_port && !dtls_is_gone(d, &f, t->now_us))
+		what = SCTP_ICMP_UNREACHABLE;
 	for (unsigned i = 0; i < DTLS_KEYS_OF_LINK; i++) {
 		len = dtls_quoted(d, &f, i, e->quoted, e->len, packet);
 		if (len > 0)
 			sctp_icmp(t->core, flow, what, e->mtu, packet, len, t->now_us);
 	}
 	if (what != SCTP_ICMP_TOO_BIG)
-		dtls_unreachable(d, &f, what == SCTP_ICMP_PORT_UNREACHABLE, e->quoted, e->len);
+		dtls_unreachable(d, &f, no_port, e->quoted, e->len);
 }
 
 /* ---- floods ---- */

@@ -157,6 +157,7 @@ void cover_open(unsigned i, bool covers, unsigned init_ms)
 	cfg.cover = covers ? &h->cover : NULL;
 	cfg.init_ms = init_ms;
 	cfg.heartbeat_ms = 100;
+	cfg.path_max_retrans = 20; /* ICMP is faster */
 	h->t = rig_open(&cfg);
 	h->dtls = covers ? opened : NULL;
 	cr_assert_eq(llp_listen_at(h->t, &all, RIG_SCTP_PORT, &h->in, &l), 0);

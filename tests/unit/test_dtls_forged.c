@@ -281,6 +281,26 @@ Test(dtls_forged, message_about_a_renewal_leaves_the_link_as_it_was)
 	net_free(n);
 }
 
+static bool is_gone(struct net *n)
+{
+	return dtls_is_gone(n->end[0].dtls, &n->end[0].peer, n->now_us);
+}
+
+Test(dtls_forged, port_is_gone_when_nothing_arrives_for_two_seconds)
+{
+	struct net *n = link_up();
+
+	cr_assert_not(is_gone(n));
+	net_run(n, 2 * SECOND - 1);
+	cr_assert_not(is_gone(n));
+	cr_assert(net_send(n, 1, 1));
+	net_run(n, SECOND);
+	cr_assert_not(is_gone(n), "something has arrived since then");
+	net_run(n, 2 * SECOND);
+	cr_assert(is_gone(n));
+	net_free(n);
+}
+
 Test(dtls_forged, quoted_record_shows_its_packet_to_who_has_sealed_it)
 {
 	enum { PLAIN = 50 };
