@@ -117,15 +117,15 @@ void dtls_run(struct dtls *d, uint64_t now_us);
 
 /* An ICMP message quotes a record that we have sealed with the i-th key of a link, as far as it is
  * quoted. Writes the beginning of its packet, at most n bytes, which the caller has to know again:
- * without the end of the record nothing is proven, but who has not seen it cannot choose these
+ * without the end of the record there is no proof, but who has not seen it cannot choose these
  * bytes. Returns how many; 0: there is no such key, or it is something else. */
 enum { DTLS_KEYS_OF_LINK = 3 };
 size_t dtls_quoted(struct dtls *d, const struct dtls_flow *flow, unsigned i, const uint8_t *quoted,
 		   size_t n, uint8_t *to);
 
 /* An ICMP message says that a port which has answered is closed. True: one has said so before, and
- * nothing has arrived for two seconds. Else the peer is perhaps behind a translator that has
- * forgotten the port, and comes back by another one. */
+ * no record has arrived for two seconds. Else the peer is perhaps behind a translator that has
+ * forgotten the port, and speaks by another one soon. */
 bool dtls_is_gone(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us);
 
 /* An ICMP message says that a datagram of ours has not arrived. It is ignored unless it quotes the

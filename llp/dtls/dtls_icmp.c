@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ICMP messages about datagrams of ours: they are believed only if they quote what nobody knows who
- * has not seen it. */
+/* ICMP messages about datagrams of ours: they are believed only if they quote bytes that only
+ * somebody on the path has seen. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ bool dtls_is_gone(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us)
 	return false;
 }
 
-/* It quotes the hello of this handshake, whose random nobody can guess. */
+/* It quotes the hello of this handshake, whose random cannot be guessed. */
 static bool quotes_hello(const struct dtls_link *l, const uint8_t *quoted, size_t n)
 {
 	return l && l->state == DTLS_LINK_HANDSHAKE && !l->server && l->has_random &&

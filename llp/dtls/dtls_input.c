@@ -93,8 +93,8 @@ static bool got_handshake(struct dtls *d, struct dtls_pair *p, const struct span
 	return true;
 }
 
-/* False: nobody here reads this record. Others of the datagram may be sealed: a peer that lacks the
- * last flight sends all of its own again. */
+/* False: no handshake reads this record. Others of the datagram may be sealed: a peer that lacks
+ * the last flight sends all of its own again. */
 static bool got_clear(struct dtls *d, const struct dtls_flow *flow, const struct span *datagram)
 {
 	struct dtls_hello h;

@@ -8,7 +8,7 @@
  *
  * Anybody can send datagrams that make a handshake fail. Then a client begins again, with another
  * hello, which the server takes for that of another client. It also does if its second or third
- * flight was sent four times and nobody answered: the server may have failed.
+ * flight was sent four times without an answer: the server may have failed.
  */
 #ifndef LLP_DTLS_LINK_H
 #define LLP_DTLS_LINK_H

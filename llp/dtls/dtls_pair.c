@@ -36,8 +36,8 @@ struct dtls_pair *dtls_pair_add(struct dtls *d, const struct dtls_flow *flow, bo
 	return p;
 }
 
-/* Peers may begin three quarters of all, and an eighth from one address: what programs here want,
- * and takeovers, have the rest. */
+/* Peers may begin three quarters of all, and an eighth from one address: programs here, and
+ * takeovers, have the rest. */
 static bool leaves_room(unsigned all, unsigned of_address, unsigned most)
 {
 	return all < most - most / 4 && of_address < (most + 7) / 8;

@@ -183,7 +183,7 @@ size_t dtls_tx_seal_batch(struct dtls_tx *t, const struct span *part, unsigned n
 	return total;
 }
 
-/* The cipher adds the same bytes again. What comes out does not leave this host. */
+/* The cipher adds the same bytes again. The result does not leave this host. */
 size_t dtls_tx_reveal(struct dtls_tx *t, const uint8_t *record, size_t n, uint8_t *to)
 {
 	size_t sealed = n > DTLS_HEAD ? be_get16(record + DTLS_HEAD - 2) : 0;

@@ -38,7 +38,7 @@ struct dtls_pair {
 	char reason[DTLS_REASON];
 };
 
-/* What peers at an address, or in a network of IPv6, have begun; by hash. */
+/* Links and handshakes that peers at an address, or in a network of IPv6, have begun; by hash. */
 struct dtls_share {
 	unsigned links, handshakes;
 };

@@ -73,7 +73,7 @@ struct user_listener {
 	struct sctp_listener *l;
 };
 
-/* Packets that nobody here waits for, for llp_user_guard(): without the right tag of an
+/* Packets of a flood, for llp_user_guard(): without the right tag of an
  * association, or in DTLS of no link that we have. */
 enum user_unknown {
 	USER_INIT,
@@ -282,7 +282,7 @@ uint64_t llp_user_cover_expiry(const struct user *t);
 /* Deadlines, and results of the thread. */
 void llp_user_cover_run(struct user *t);
 
-/* What has arrived at the covered sockets. */
+/* Datagrams that have arrived at the covered sockets. */
 struct user_seen llp_user_cover_seen(const struct user *t);
 
 /* Calls fn for each link. begins: it is in a handshake. False as soon as fn is. */

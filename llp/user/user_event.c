@@ -425,7 +425,8 @@ static void on_link(struct user_conn *c, void *arg)
 	else if (c->sctp.state == LLP_SCTP_CONNECTING)
 		on_link_down(c, e->closed, e->reason);
 	else if (e->up && c->assoc && is_up(c))
-		/* The peer may have lost the keys by a restart: it aborts what it does not know. */
+		/* The peer may have lost the keys by a restart: it aborts those that it does not
+		 * know. */
 		sctp_assoc_ask(c->assoc, llp_user_of(c)->now_us);
 }
 

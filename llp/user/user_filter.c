@@ -173,7 +173,7 @@ static bool put_link(void *arg, const struct sctp_addr *peer, uint16_t udp_port,
 	return l->room-- > 0 && put_peer(l->p, source(peer, udp_port));
 }
 
-/* Records that are sealed. One of a link that nobody has costs little: if there are too many links
+/* Records that are sealed. One of an unknown link costs little: if there are too many links
  * for a program, all pass. */
 static void put_sealed(struct program *p, const struct user *t, bool v6, uint32_t part)
 {
