@@ -21,7 +21,8 @@ struct dtls {
 	struct dtls_worker *worker; /* NULL: none */
 	struct dtls_table table;
 	struct dtls_cookies cookies;
-	uint64_t now_us; /* of the last call that has a time */
+	uint64_t now_us;  /* of the last call that has a time */
+	uint64_t paid_us; /* handshakes that peers began have used up their rate until then */
 	unsigned first_reply, nreplies;
 	struct dtls_reply reply[DTLS_REPLIES];
 	struct dtls_stats stats;

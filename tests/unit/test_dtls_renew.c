@@ -324,3 +324,36 @@ Test(dtls_renew, peers_leave_links_to_each_other_and_to_programs_here)
 	n->end[1].dtls = before;
 	net_free(n);
 }
+
+/* One client that shows cookies and begins another handshake each time. */
+Test(dtls_renew, handshakes_that_peers_begin_have_a_rate)
+{
+	struct net *n = net_plain();
+	struct dtls *d = open_room(n), *before = n->end[1].dtls;
+	uint8_t first[NET_PACKET];
+	struct dtls_flow to, from = {.ip = {[10] = 0xff, [11] = 0xff, 192, 0, 2}, .port = 1};
+	uint64_t begun, second;
+	size_t len;
+
+	net_connect(n, 0);
+	cr_assert(dtls_output(n->end[0].dtls, &to, first, sizeof(first), &len));
+	n->end[1].dtls = d;
+	for (unsigned i = 0; i < 300 * LINKS; i++) {
+		memcpy(first + RANDOM, &i, sizeof(i));
+		begin_from(n, first, len, &from);
+	}
+	begun = handshakes_begun(n);
+	cr_assert_geq(begun, 100 * LINKS);
+	cr_assert_leq(begun, 100 * LINKS + 1);
+	n->now_us += SECOND;
+	for (unsigned i = 0; i < 100 * LINKS; i++) {
+		memcpy(first + RANDOM, &i, sizeof(i));
+		begin_from(n, first, len, &from);
+	}
+	second = handshakes_begun(n) - begun;
+	cr_assert_geq(second, 1999);
+	cr_assert_leq(second, 2001);
+	dtls_close(d);
+	n->end[1].dtls = before;
+	net_free(n);
+}
