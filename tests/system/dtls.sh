@@ -49,8 +49,10 @@ chmod 600 "$tmp/c.key"
 
 # a and b know each other; for c both have the certificate of somebody else; d has none.
 gso='user: {gso: off}' # a batch on loopback is one giant datagram, which dissectors cannot read
+socket_mode=0666
 daemon a "$a" "$gso" "$(security a)" "$(rules "$b name=two security=require fingerprint=$(finger b)" \
 	"$c name=three fingerprint=$(finger b)")"
+socket_mode=0600
 daemon b "$b" "$gso" "$(security b)" "$(rules "$a name=one security=require fingerprint=$(finger a)" \
 	"$c name=three fingerprint=$(finger a)" "$d name=four security=require")"
 daemon c "$c" "$gso" "$(security c)" "$(rules "$b name=two fingerprint=$(finger b)")"
@@ -84,9 +86,22 @@ text='the quick brown fox jumps over the lazy dog'
 for ((i = 0; i < 2000; i++)); do echo "$text"; done >"$tmp/text"
 mkdir "$tmp/in"
 server copy b "$ddpcp" --socket "$(socket_of b)" serve --root "$tmp/in"
+background shown "$ddpctl" --socket "$(socket_of a)" capture "$tmp/shown.pcapng"
+begun() { grep -q ^capturing "$tmp/shown.log"; }
+eventually 10 begun || fail "no capture: $(cat "$tmp/shown.log")"
 "$ddpcp" --socket "$(socket_of a)" put "$tmp/text" "$b:one" >"$tmp/cp.log" 2>&1 || fail "ddpcp: $(cat "$tmp/cp.log")"
 cmp "$tmp/text" "$tmp/in/one" || fail 'the file differs'
 [ $captures = no ] || ! grep -qa 'quick brown fox' "$capture" || fail 'the packets show the text'
+# Administrators see the packets as they are before they are sealed, and nobody else does.
+eventually 10 grep -qa 'quick brown fox' "$tmp/shown.pcapng" || fail 'an administrator does not see the text'
+stop shown INT
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$tmp"
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$ddpctl" --socket "$(socket_of a)" capture - >"$tmp/rights.log" 2>&1
+	[ $? -eq 4 ] && grep -q 'no administrator of the daemon (admin)' "$tmp/rights.log" || fail "somebody else captures: $(head -c 200 "$tmp/rights.log")"
+else
+	echo 'nobody else tried to capture: needs root and setpriv'
+fi
 
 # Another certificate: the sentence of each end that refuses, with the rule and its line.
 line_of() { grep -n "name=$2" "$tmp/$1.yaml" | cut -d : -f 1; }
