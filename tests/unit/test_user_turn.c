@@ -25,6 +25,8 @@ static void begin(void)
 	rig_connect(t, "127.0.0.2", &rc);
 	cr_assert_eq(rc.up, 1, "%s", rc.reason);
 	rig_until(&acceptor.incoming, 1);
+	rig_send(&rc, 0, FULL, 0); /* messages of that length have room from now on */
+	rig_until(&rc.acked, rc.acked + 1);
 }
 
 static void end(void)
