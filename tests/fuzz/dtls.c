@@ -143,6 +143,43 @@ enum { RAW = 300, LINK_STEPS = 60 };
 
 static const struct dtls_flow unknown_peer = {.port = 9};
 
+/* Hellos that somebody has seen on their way to end 0, or from it. */
+static struct {
+	size_t len;
+	uint8_t p[NET_PACKET];
+} seen[2];
+
+static void see(struct net *n, unsigned number, uint8_t *p, size_t len)
+{
+	unsigned to = n->d[n->n - 1].to;
+
+	(void)number;
+	if (len > DTLS_HEAD && p[0] == DTLS_HANDSHAKE && p[DTLS_HEAD] == 1) {
+		memcpy(seen[to].p, p, len);
+		seen[to].len = len;
+	}
+}
+
+static void repeat_hello(struct net *n)
+{
+	uint8_t p[NET_PACKET];
+	struct span at = {p, seen[0].len}, packet;
+
+	memcpy(p, seen[0].p, seen[0].len);
+	must(!dtls_input(n->end[0].dtls, &n->end[0].peer, &at, n->now_us, &packet));
+}
+
+static void quote_hello(struct net *n, struct input *in)
+{
+	const struct net_end *e = &n->end[0];
+	size_t len = seen[1].len;
+	uint8_t cut = in_8(in);
+
+	dtls_unreachable(e->dtls, &e->peer, in_8(in) % 2, seen[1].p, cut < len ? cut : len);
+	(void)dtls_is_unreachable(e->dtls, &e->peer);
+	(void)dtls_is_gone(e->dtls, &e->peer, n->now_us);
+}
+
 /* Bytes of somebody without keys. */
 static void put_raw(struct net *n, struct input *in)
 {
@@ -210,7 +247,7 @@ static void renew(struct net *n, unsigned who)
 
 static void step(struct net *n, struct input *in)
 {
-	switch (in_8(in) % 8) {
+	switch (in_8(in) % 10) {
 	case 0:
 		put_raw(n, in);
 		break;
@@ -232,6 +269,12 @@ static void step(struct net *n, struct input *in)
 	case 6:
 		n->loses = in_8(in) % 60;
 		break;
+	case 7:
+		repeat_hello(n);
+		break;
+	case 8:
+		quote_hello(n, in);
+		break;
 	default:
 		net_run(n, in_8(in) * (uint64_t)20000);
 	}
@@ -243,6 +286,8 @@ static void with_link(const uint8_t *bytes, size_t size)
 	struct net *n = net_new(identity(), identity(), false);
 	struct input in = {bytes, size};
 
+	seen[0].len = seen[1].len = 0;
+	n->meddles = see;
 	net_connect(n, in_8(&in) % 2);
 	if (in_8(&in) % 4)
 		must(net_until_up(n, 5000000));
