@@ -39,7 +39,7 @@ enum {
 	SCTP_MIN_PACKET = 548,     /* no path is used with less: IPv4 (RFC 791) takes 576 bytes */
 	SCTP_MAX_MESSAGE = 131072, /* that is reassembled */
 	SCTP_REASON = 192,         /* bytes of a sentence, with its terminator */
-	SCTP_ABORT_TEXT = 160,     /* of one in an ABORT, which is cut; with its terminator, too */
+	SCTP_ABORT_TEXT = 152,     /* of one in an ABORT, which is cut; with its terminator, too */
 };
 
 #define SCTP_NEVER UINT64_MAX /* a time that is never reached */

@@ -16,7 +16,7 @@
 enum {
 	LLP_SCTP_MAX_CONNS = 16384,
 	LLP_SCTP_MAX_MESSAGE = 131072, /* the longest that is assembled from fragments */
-	LLP_SCTP_REASON = 256,         /* an address and a reason of the peer fit */
+	LLP_SCTP_REASON = 232,         /* an address and a reason of the peer fit */
 };
 
 enum llp_sctp_state {
