@@ -6,21 +6,20 @@
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping ddperf
 
-kills=${DDP_KILLS:-12} most_growth=2048 # KiB
+kills=${DDP_KILLS:-12} most_growth=2048 most_blocks=16 # KiB; blocks: less than two associations with their sessions have
 declare -A at=([a]=$(address 0) [b]=$(address 1)) kept=() warm=()
 RANDOM=${DDP_SEED:-1}
+soon='session: {connect_ms: 60000, idle_ms: 100}' # associations end soon, and so do their blocks
 
-# state HOST: descriptors and KiB of memory of the daemon.
-state() { echo "$(find "/proc/$(pid_of "$1")/fd" -mindepth 1 | wc -l) $(sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "/proc/$(pid_of "$1")/status")"; }
-
-# unharmed HOST: the daemon has no more than after its first sessions, which warm its caches.
+# unharmed HOST: the daemon has no more than after its first two rounds of sessions, which warm its caches: not a descriptor, and
+# few blocks of its heap: an association or a client that is left shows after the next kills.
 unharmed() {
-	local fds kib was_fds was_kib
-	[ -n "${warm[$1]-}" ] || return 0
-	read -r fds kib <<<"$(state "$1")"
-	: "${kept[$1]:=$fds $kib}"
-	read -r was_fds was_kib <<<"${kept[$1]}"
-	[ "$fds" -le "$was_fds" ] && [ "$kib" -le $((was_kib + most_growth)) ]
+	local fds blocks kib was_fds was_blocks was_kib
+	[ "${warm[$1]-0}" -ge 2 ] || return 0
+	read -r fds blocks kib <<<"$(holds "$1")"
+	: "${kept[$1]:=$fds $blocks $kib}"
+	read -r was_fds was_blocks was_kib <<<"${kept[$1]}"
+	[ "$fds" -le "$was_fds" ] && [ "$blocks" -le $((was_blocks + most_blocks)) ] && [ "$kib" -le $((was_kib + most_growth)) ]
 }
 
 serve_both() { [ "$(count b listener)" = 2 ]; }
@@ -61,14 +60,14 @@ noticed() {
 	b) all_end ping write && sessions a 0 ;;
 	esac
 }
-clean() { none_of a client session qp mr && none_of b session && unharmed a && unharmed b; }
+clean() { none_of a client session qp mr assoc && none_of b session assoc && unharmed a && unharmed b; }
 
-daemon a "${at[a]}" && daemon b "${at[b]}"
+counted a "${at[a]}" "$soon" && counted b "${at[b]}" "$soon"
 for server in pong perf; do serve $server; done
 parties=(ping write pong perf a b)
 for ((i = 0; i < kills; i++)); do
 	eventually 20 serve_both || fail "kill $i: the servers do not listen"
-	eventually 20 clean || fail "kill $i: left: $(ctl a -o client qp mr) $(ctl b -o session) a: $(state a), was ${kept[a]}; b: $(state b), was ${kept[b]}"
+	eventually 20 clean || fail "kill $i: left: $(ctl a -o client qp mr) $(ctl b -o session) a: $(holds a), was ${kept[a]}; b: $(holds b), was ${kept[b]}"
 	begin ping && begin write
 	eventually 20 both_work || fail "kill $i: no session"
 	party=${parties[i % ${#parties[@]}]}
@@ -76,7 +75,7 @@ for ((i = 0; i < kills; i++)); do
 	began=${EPOCHREALTIME/[^0-9]/}
 	kill -KILL "$(pid_of "$party")"
 	wait "$(pid_of "$party")" 2>/dev/null
-	warm[a]=yes warm[b]=yes
+	warm[a]=$((${warm[a]-0} + 1)) warm[b]=$((${warm[b]-0} + 1))
 	eventually 20 noticed "$party" || fail "kill $i, of $party: not noticed: $(ctl a -o session) $(ctl b -o session)"
 	echo "$party $(((${EPOCHREALTIME/[^0-9]/} - began) / 1000))" >>"$tmp/times"
 	for client in ping write; do
@@ -87,7 +86,7 @@ for ((i = 0; i < kills; i++)); do
 	pong | perf) serve "$party" ;;
 	a | b)
 		unset "kept[$party]" "warm[$party]"
-		daemon "$party" "${at[$party]}"
+		counted "$party" "${at[$party]}" "$soon"
 		;;
 	esac
 done

@@ -133,6 +133,24 @@ daemon() {
 	eventually 20 answers_or_gone "$1" && ! gone "$(pid_of "$1")" || fail "daemon $1 does not answer"
 }
 
+# counted NAME ADDRESS [LINE...]: a daemon whose heap is counted, for holds.
+counted() {
+	local daemon_in=()
+	[ "$DDP_SANITIZERS" != none ] || [ ! -f "$bin/tests/system/.libs/blocks.so" ] ||
+		daemon_in=(env LD_PRELOAD="$bin/tests/system/.libs/blocks.so" BLOCKS_FILE="$tmp/$1.blocks")
+	rm -f "$tmp/$1.blocks"
+	daemon "$@"
+}
+
+# holds NAME: descriptors, blocks of the heap (0: sanitizers count them, or this C library is another one) and KiB of memory of
+# a daemon that `counted` started. Without work the first two are the same again.
+holds() {
+	local proc blocks=0
+	proc=/proc/$(pid_of "$1")
+	[ ! -f "$tmp/$1.blocks" ] || blocks=$(od -An -td8 "$tmp/$1.blocks" | tr -d ' ')
+	echo "$(find "$proc/fd" -mindepth 1 | wc -l) $blocks $(sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "$proc/status")"
+}
+
 # stop NAME [SIGNAL]: ends it and returns its exit status.
 stop() {
 	local p

@@ -7,7 +7,7 @@
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping
 
-seconds=${DDP_STOP_SECONDS:-0} wanted=${DDP_STOP_ROUNDS:-300} most_growth=2048 # KiB
+seconds=${DDP_STOP_SECONDS:-0} wanted=${DDP_STOP_ROUNDS:-300} most_growth=2048 most_blocks=6 # KiB; blocks of the first event of a kind
 declare -A at=([a]=$(address 0) [b]=$(address 1) [c]=$(address 2)) kept=()
 
 # Clients by the daemons at their ends: ab is a program of a, and its server one of b.
@@ -19,14 +19,13 @@ works() {
 	eventually 20 has_done "$1" $goal
 }
 
-# state HOST: descriptors and KiB of memory of the daemon.
-state() { echo "$(find "/proc/$(pid_of "$1")/fd" -mindepth 1 | wc -l) $(sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "/proc/$(pid_of "$1")/status")"; }
+# Descriptors, blocks of the heap and memory, as kills.sh compares them.
 unharmed() {
-	local host fds kib was_fds was_kib
+	local host fds blocks kib was_fds was_blocks was_kib
 	for host in a b c; do
-		read -r fds kib <<<"$(state $host)"
-		read -r was_fds was_kib <<<"${kept[$host]}"
-		[ "$fds" -le "$was_fds" ] && [ "$kib" -le $((was_kib + most_growth)) ] || return 1
+		read -r fds blocks kib <<<"$(holds $host)"
+		read -r was_fds was_blocks was_kib <<<"${kept[$host]}"
+		[ "$fds" -le "$was_fds" ] && [ "$blocks" -le $((was_blocks + most_blocks)) ] && [ "$kib" -le $((was_kib + most_growth)) ] || return 1
 	done
 }
 sessions() { [ "$(count a session)" = 2 ] && [ "$(count b session)" = 2 ] && [ "$(count c session)" = 2 ]; }
@@ -74,14 +73,14 @@ stopped() {
 		! grep -q '^ddping: ' "$tmp/$client.log" || fail "$client ended because $party was stopped"
 	done
 	eventually 20 sessions || fail "after $party was stopped: sessions: $(ctl a -o session) $(ctl b -o session) $(ctl c -o session)"
-	eventually 20 unharmed || fail "after $party was stopped: a: $(state a), was ${kept[a]}; b: $(state b), was ${kept[b]}; c: $(state c), was ${kept[c]}"
+	eventually 20 unharmed || fail "after $party was stopped: a: $(holds a), was ${kept[a]}; b: $(holds b), was ${kept[b]}; c: $(holds c), was ${kept[c]}"
 }
 
-for host in a b c; do daemon $host "${at[$host]}"; done
+for host in a b c; do counted $host "${at[$host]}"; done
 for host in b c; do server pong$host $host "$ddping" -s -q --socket "$(socket_of $host)"; done
 for client in ab ac bc; do begin $client; done
 for client in ab ac bc; do works $client || fail "$client has no session"; done
-for host in a b c; do kept[$host]=$(state $host); done
+for host in a b c; do kept[$host]=$(holds $host); done
 stopped a b c -- bc
 stopped b a c -- ac
 stopped ab a b c -- ac bc
