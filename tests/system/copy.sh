@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: ddpcp copies several files, trees, pipes, modes, times, links and holes, leaves out unchanged files, goes on
-# with a part of the same file only, tells by its exit status what it left out, and writes nothing outside of its folder.
+# with a part of the same file only, tells by its exit status what it left out, writes nothing outside of its folder, and
+# takes memory in proportion to the files.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddpcp
@@ -12,6 +13,14 @@ mkdir "$tmp/in" "$tmp/out" "$tmp/outside"
 server copy a "$ddpcp" --socket "$(socket_of a)" serve --root "$tmp/in"
 cp_() { "$ddpcp" --socket "$(socket_of a)" "$@" >"$tmp/cp.log" 2>&1; }
 said() { grep -qF -- "$1" "$tmp/cp.log" || fail "ddpcp did not say: $1"; }
+
+# A small file takes the memory that it needs, and not all that large ones may have.
+peak() { sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB$/\1/p' "/proc/$(pid_of copy)/status"; }
+peak=$(peak)
+echo small >"$tmp/small"
+cp_ put "$tmp/small" "$a:" || fail "put of a small file: $(cat "$tmp/cp.log")"
+[ "$(peak)" -lt $((peak + 8 * 1024)) ] || fail "a file of 6 bytes took $(($(peak) - peak)) kB of the server"
+rm "$tmp/small" "$tmp/in/small"
 
 # A tree there and back: a link and a pipe in it are skipped, modes and times are kept, one file fails alone.
 mkdir -p "$tmp/tree/sub/empty"

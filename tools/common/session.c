@@ -102,18 +102,28 @@ static int register_own(struct ddp_pd *pd, size_t len, unsigned access, struct d
 	return r;
 }
 
-int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr **ret)
+static int alloc_memory(struct session *s, size_t len, unsigned access, struct ddp_mr **ret)
 {
 	int r;
 
 	if (s->nmrs == SESSION_MRS)
 		return -ENOSPC;
 	r = s->own_memory ? register_own(s->pd, len, access, &s->mr[s->nmrs])
-			  : ddp_alloc_mr(s->pd, len, access | DDP_ACCESS_POPULATE, &s->mr[s->nmrs]);
+			  : ddp_alloc_mr(s->pd, len, access, &s->mr[s->nmrs]);
 	if (r < 0)
 		return session_fail("register memory", r);
 	*ret = s->mr[s->nmrs++];
 	return 0;
+}
+
+int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr **ret)
+{
+	return alloc_memory(s, len, s->own_memory ? access : access | DDP_ACCESS_POPULATE, ret);
+}
+
+int session_alloc_empty(struct session *s, size_t len, unsigned access, struct ddp_mr **ret)
+{
+	return alloc_memory(s, len, access, ret);
 }
 
 /* The next event that is not about a path. Path events go to on_path, if it is set. */

@@ -69,6 +69,11 @@ int session_make_qp(struct session *s, const struct session_need *need);
 /* Memory that lives until session_close(). At most SESSION_MRS. */
 int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr **ret);
 
+/* The same without pages, which take time: the caller touches those that it uses, before the daemon
+ * does.
+ */
+int session_alloc_empty(struct session *s, size_t len, unsigned access, struct ddp_mr **ret);
+
 /* Frees memory of session_alloc() before session_close(). NULL is fine. */
 void session_free(struct session *s, struct ddp_mr *mr);
 

@@ -11,8 +11,6 @@
 #include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp_file.h"
 
-enum { ALIGN = 64 };
-
 enum flown_state { FLOWN_FREE, FLOWN_OFFERED, FLOWN_TAKEN, FLOWN_LARGE, FLOWN_SENT };
 
 struct flown {
@@ -74,7 +72,7 @@ static void end_flown(struct ddpcp_flight *fl, struct flown *f)
 /* Room for len bytes without a gap. False: acknowledgements are awaited. */
 static bool find_room(struct ddpcp_flight *fl, uint32_t len, uint64_t *ret_off)
 {
-	uint64_t need = ((uint64_t)len + ALIGN - 1) / ALIGN * ALIGN, at = fl->head % fl->size;
+	uint64_t need = ddpcp_room(len), at = fl->head % fl->size;
 
 	if (fl->head == fl->tail) /* the cache has the first bytes */
 		fl->head = fl->tail = at = 0;
@@ -123,7 +121,7 @@ static int send_data(struct ddpcp_flight *fl, struct flown *f, uint64_t off)
 static int send_taken(struct ddpcp_flight *fl)
 {
 	uint64_t off;
-	int r = ddpcp_link_memory(fl->source->link, &fl->source->link->out, fl->size, 0);
+	int r = ddpcp_link_out(fl->source->link, fl->size);
 
 	while (r == 0 && fl->ntaken) {
 		struct flown *f = &fl->slot[fl->taken[fl->first]];

@@ -11,6 +11,7 @@
 
 enum {
 	POLL = 16,
+	PAGE = 4096, /* no page is smaller */
 	LINGER_MS = 5000,
 };
 
@@ -41,16 +42,36 @@ int ddpcp_link_init(struct ddpcp_link *l, struct session *s)
 	return r;
 }
 
-int ddpcp_link_memory(struct ddpcp_link *l, struct ddp_mr **mr, size_t len, unsigned access)
+static int need_memory(struct ddpcp_link *l, struct ddp_mr **mr, size_t len, unsigned access)
 {
 	int r;
 
-	if (*mr && (*mr)->length >= len)
-		return 0;
 	session_free(l->s, *mr);
 	*mr = NULL;
-	r = session_alloc(l->s, len, access, mr);
+	r = session_alloc_empty(l->s, len, access, mr);
 	return r < 0 ? ddpcp_link_fail(l, r, "out of memory for a window") : 0;
+}
+
+int ddpcp_link_out(struct ddpcp_link *l, size_t len)
+{
+	return l->out && l->out->length >= len ? 0 : need_memory(l, &l->out, len, 0);
+}
+
+int ddpcp_link_in(struct ddpcp_link *l, size_t len)
+{
+	if (l->in && l->in->length >= len)
+		return 0;
+	l->touched = 0;
+	return need_memory(l, &l->in, len, DDP_ACCESS_REMOTE_WRITE);
+}
+
+void ddpcp_link_touch(struct ddpcp_link *l, size_t len)
+{
+	uint8_t *p = l->in->addr;
+
+	/* The peer may be writing there. */
+	for (; l->touched < len; l->touched += PAGE)
+		__atomic_fetch_or(p + l->touched, 0, __ATOMIC_RELAXED);
 }
 
 void ddpcp_link_next(struct ddpcp_link *l)

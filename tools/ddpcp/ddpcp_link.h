@@ -14,8 +14,10 @@
 
 struct ddpcp_link {
 	struct session *s;
-	struct ddp_mr *out; /* ddpcp_link_memory() */
+	struct ddp_mr *out; /* ddpcp_link_out() */
 	struct ddp_mr *in;
+	size_t touched;      /* bytes of `in` that have pages */
+	uint64_t offered;    /* sum of ddpcp_room() of the files that were taken */
 	struct ddp_mr *recs; /* DDPCP_RECVS to receive, then as many to send */
 	/* received and not yet processed: slots in the order of arrival */
 	struct {
@@ -44,8 +46,12 @@ extern const struct session_need ddpcp_link_need;
 /* Memory and receives for a session with a queue pair. */
 int ddpcp_link_init(struct ddpcp_link *l, struct session *s);
 
-/* At least len bytes of memory in *mr, one of link's members, which the next file uses again. */
-int ddpcp_link_memory(struct ddpcp_link *l, struct ddp_mr **mr, size_t len, unsigned access);
+/* At least len bytes of memory in l->out, for this end to fill, and in l->in, for the peer, which
+ * the next file uses again. Pages that are not used cost nothing: of l->in those up to
+ * ddpcp_link_touch() are there, and the peer may write there. */
+int ddpcp_link_out(struct ddpcp_link *l, size_t len);
+int ddpcp_link_in(struct ddpcp_link *l, size_t len);
+void ddpcp_link_touch(struct ddpcp_link *l, size_t len);
 
 /* To be called before the next file: clears the reason. */
 void ddpcp_link_next(struct ddpcp_link *l);

@@ -37,17 +37,20 @@ static bool has_same(const struct ddpcp_sink *s, const struct ddpcp_rec *req, co
 }
 
 /* Memory for this file and the next ones. The answer to the offer. */
-static int offer_memory(struct ddpcp_sink *s, struct ddpcp_rec *answer)
+static int offer_memory(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct ddpcp_rec *answer)
 {
 	struct ddpcp_link *l = s->link;
-	int r = ddpcp_link_memory(l, &l->in, DDPCP_RING, DDP_ACCESS_REMOTE_WRITE);
+	int r = ddpcp_link_in(l, DDPCP_RING);
 
 	if (r < 0)
 		return r;
+	if (req->meta.size <= DDPCP_MAX_CHUNK)
+		l->offered += ddpcp_room(req->meta.size);
 	answer->kind = DDPCP_TAKE;
 	answer->window.to = l->in->iova;
 	answer->window.stag = l->in->rkey;
 	answer->len = (uint32_t)min_size(l->in->length, DDPCP_RING);
+	ddpcp_link_touch(l, (size_t)min_u64(l->offered, answer->len));
 	return 0;
 }
 
@@ -199,7 +202,7 @@ static int take_offer(struct ddpcp_sink *s, const struct ddpcp_rec *req, const c
 			answer->status = DDPCP_UNCHANGED;
 			return 0;
 		}
-		return offer_memory(s, answer);
+		return offer_memory(s, req, answer);
 	}
 }
 

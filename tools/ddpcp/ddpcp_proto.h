@@ -77,6 +77,13 @@ enum ddpcp_kind {
 	DDPCP_KINDS,
 };
 
+/* Bytes of the memory that a file of DDPCP_DATA takes. Files follow each other there, so the sum of
+ * those that were taken bounds the bytes that are used. */
+static inline uint64_t ddpcp_room(uint64_t size)
+{
+	return (size + 63) / 64 * 64;
+}
+
 /* Of an OFFER or DATA. */
 enum ddpcp_type {
 	DDPCP_FILE,

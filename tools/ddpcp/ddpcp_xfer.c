@@ -207,7 +207,7 @@ int ddpcp_xfer_source(struct ddpcp_xfer *x, int fd, const struct ddpcp_window *w
 	int r = sum ? 0 : ddpcp_link_fail(x->link, -ENOMEM, "out of memory");
 
 	if (r == 0)
-		r = ddpcp_link_memory(x->link, &x->link->out, (size_t)w->chunk * w->slots, 0);
+		r = ddpcp_link_out(x->link, (size_t)w->chunk * w->slots);
 	if (r == 0)
 		r = put_start(x, fd, w, sum);
 	if (r == 0 && x->progress)
@@ -346,9 +346,10 @@ static int offer_window(struct ddpcp_xfer *x, struct sink *k, uint64_t have)
 {
 	struct ddpcp_rec rec = {.kind = DDPCP_WINDOW};
 	struct ddpcp_window *w = &k->w;
-	int r = ddpcp_link_memory(x->link, &x->link->in, (size_t)w->chunk * w->slots,
-				  DDP_ACCESS_REMOTE_WRITE);
+	int r = ddpcp_link_in(x->link, (size_t)w->chunk * w->slots);
 
+	if (r == 0)
+		ddpcp_link_touch(x->link, (size_t)w->chunk * w->slots);
 	if (k->back && x->size != DDPCP_STREAM && have <= x->size)
 		w->have = have - have % w->chunk;
 	if (r == 0 && w->have)
