@@ -11,37 +11,42 @@ enum {
 
 void spin_init(struct spin *s, uint32_t max_us)
 {
-	*s = (struct spin){.max_us = max_us, .gap_us = max_us};
+	*s = (struct spin){.max_us = max_us};
+	for (unsigned i = 0; i < SPIN_PLACES; i++)
+		s->gap_us[i] = max_us;
 }
 
 uint32_t spin_window(struct spin *s, uint64_t now_us)
 {
-	uint32_t window = s->max_us;
+	uint32_t window = s->max_us, gap = s->gap_us[s->place];
 
 	if (now_us < s->off_until_us)
 		return 0;
-	if (s->gap_us > s->max_us) {
+	if (gap > s->max_us) {
 		if (++s->unpolled < PROBE)
 			return 0;
-	} else {
-		if (s->gap_us < window / MARGIN)
-			window = s->gap_us * MARGIN;
-		if (window < s->max_us / MARGIN)
-			window = s->max_us / MARGIN;
+		s->unpolled = 0;
+		return window;
 	}
-	s->unpolled = 0;
+	if (gap < window / MARGIN)
+		window = gap * MARGIN;
+	if (window < s->max_us / MARGIN)
+		window = s->max_us / MARGIN;
 	return window;
 }
 
 /* Short gaps count more: a poll in vain costs at most the budget, a wake-up costs the peer, too. */
 void spin_gap(struct spin *s, uint64_t gap_us)
 {
-	uint32_t cap = 2 * s->max_us;
+	uint32_t cap = 2 * s->max_us, *average = &s->gap_us[s->place];
 
-	if (gap_us <= s->max_us)
-		s->gap_us = (s->gap_us + (uint32_t)gap_us) / 2;
-	else
-		s->gap_us += (cap - s->gap_us + DECAY - 1) / DECAY;
+	if (gap_us > s->max_us) {
+		*average += (cap - *average + DECAY - 1) / DECAY;
+		s->place = 0;
+		return;
+	}
+	*average = (*average + (uint32_t)gap_us) / 2;
+	s->place += s->place < SPIN_PLACES - 1;
 }
 
 void spin_lost(struct spin *s, uint64_t now_us)

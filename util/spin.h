@@ -4,6 +4,11 @@
  * the wake-up is saved. The history of the gaps decides: gaps within the budget are polled,
  * longer ones are not, apart from a probe now and then. When other programs take the CPU from
  * the poller, polling stops for 10 ms, and for up to a second if this happens again and again.
+ *
+ * Work comes in bursts: a message, its answer, and then a rest. So each place in a burst, that is
+ * the number of gaps since the last one that was longer than the budget, has a history of its own.
+ * The gap before the answer is polled however long the rests are, and the rest is not polled.
+ *
  * Times are microseconds; the caller reads the clock.
  */
 #ifndef UTIL_SPIN_H
@@ -15,13 +20,15 @@ enum {
 	/* The caller yields the CPU while it polls. If it gets the CPU back only after this time,
 	 * it calls spin_lost(): programs that work with it need less. */
 	SPIN_LOST_US = 1000,
+	SPIN_PLACES = 16, /* the last one is that of all further gaps of a burst */
 };
 
 struct spin {
 	uint32_t max_us; /* the budget: the longest time to poll; 0: never poll */
-	uint32_t
-		gap_us; /* weighted average of the gaps, each counted as at most twice the budget */
-	uint32_t unpolled;     /* gaps since the last one that was polled */
+	/* Weighted average of the gaps of each place, each counted as at most twice the budget. */
+	uint32_t gap_us[SPIN_PLACES];
+	uint32_t place;        /* of the next gap */
+	uint32_t unpolled;     /* gaps since the last one that was polled against the history */
 	uint32_t off_us;       /* length of the last pause of polling ... */
 	uint64_t off_until_us; /* ... and its end */
 };

@@ -75,6 +75,37 @@ Test(spin, rare_work_costs_next_to_nothing)
 	cr_expect_leq(cost, 100 * MAX, "0.13 percent of the time");
 }
 
+/* A message, two answers, and a rest. */
+Test(spin, gaps_of_a_burst_are_polled_and_the_rest_after_it_is_not)
+{
+	uint64_t cost = 0, of_gap;
+	unsigned hits = 0;
+
+	for (unsigned i = 0; i < 200; i++) {
+		if (i == 40)
+			cost = hits = 0;
+		hits += gaps(1, 60, NULL) + gaps(1, 90, NULL);
+		gaps(1, 50000, &of_gap);
+		cost += of_gap;
+	}
+	cr_expect_eq(hits, 2 * 160);
+	cr_expect_leq(cost, 160 / 16 * MAX, "one rest of 16 is a probe");
+}
+
+/* A message has one answer or two. */
+Test(spin, a_gap_that_is_often_short_is_polled)
+{
+	unsigned hits = 0;
+
+	for (unsigned i = 0; i < 200; i++) {
+		hits += gaps(1, 60, NULL);
+		if (i % 2 == 0)
+			hits += gaps(1, 60, NULL);
+		gaps(1, 50000, NULL);
+	}
+	cr_expect_geq(hits, 290);
+}
+
 Test(spin, it_polls_again_soon_after_work_has_become_frequent)
 {
 	gaps(1000, 10000, NULL);
