@@ -11,11 +11,16 @@ from dataclasses import dataclass, field
 
 import peers
 import programs
-from machine import Failed, Processes, until
+from machine import CONGESTION, Failed, Processes, until
 
 KIB, MIB = 1024, 1024 * 1024
 SIZES = [(MIB, "1M"), (64 * KIB, "64K"), (4 * KIB, "4K")]
-MANY = [1, 16, 1000]
+MANY = [1, 16, 256]
+PERCENTILES = {"p50": "latency_median_us", "p99": "latency_p99_us", "p99.9": "latency_p99_9_us"}
+SPARSE_MS = 50
+CLIENTS = 4
+# What is measured on each link. "one" is within one daemon.
+GROUPS = ["bulk", "small", "latency", "sparse", "both", "many", "clients", "memory", "verbs", "dtls", "one"]
 OWN_PORT = 5045  # of the server with memory of malloc()
 COVERED = 2  # the daemons with DTLS come after the others, and have ports of their own
 COVERED_PORTS = (9898, 9897)
@@ -166,14 +171,16 @@ class Ours:
                 [self.program("ddperf"), "-j", "--socket", self.socket(by), "-S", str(size), "-t", str(seconds),
                  "-w", str(WARM_UP), *options, self.address(host), op, metric], 0, timeout=seconds + 30))
             all_of_it = 1 + WARM_UP / out["elapsed_s"]
-            ways = 2 if metric == "lat" and op != "read" else 1
-            return out[key], out["bytes"] * all_of_it, out["messages"] * ways * all_of_it
+            ways = 2 if metric == "lat" and op in ("write", "send") else 1
+            more = {name: out[k] for name, k in PERCENTILES.items()} if metric == "lat" else {}
+            return out[key], out["bytes"] * all_of_it, out["messages"] * ways * all_of_it, more
         return call
 
-    def many(self, qps, metric, size, depth):
+    def many(self, qps, metric, size, depth, apart=False):
+        """apart: each queue pair has an association of its own."""
         def call(seconds):
             out = json.loads(self.processes.run(
-                [self.program("tests/bench/many_qps"), "-n", str(qps), "-s", str(size), "-d", str(depth), "-t",
+                [self.program("tests/bench/many_qps"), *(["-a"] if apart else []), "-n", str(qps), "-s", str(size), "-d", str(depth), "-t",
                  str(seconds), self.socket(0), self.socket(1), self.address(1), str(self.next_port())],
                 0, timeout=seconds + 30))
             return (out["mb_per_s" if metric == "bw" else "writes_per_s"], out["all_bytes"],
@@ -183,12 +190,6 @@ class Ours:
     def in_dtls(self, op, metric, size):
         """The same between the daemons with DTLS."""
         return self.ddperf(op, metric, size, by=COVERED)
-
-    def of_cover(self):
-        """DTLS beside clear text, for a link without other figures."""
-        rows = [(f"write bw {text}", who, "bw", call("write", "bw", size)) for size, text in SIZES[:2]
-                for who, call in (("ddpsctpd", self.ddperf), ("in DTLS", self.in_dtls))]
-        return self.figures(rows)
 
     def own_memory(self, op, metric, size):
         """Memory of malloc() at both ends."""
@@ -213,34 +214,67 @@ class Ours:
     # --- figures ---
 
     def of_link(self):
-        """All figures of a link; figures that are compared are measured next to each other."""
+        """The figures of a link in the groups that are wanted; figures that are compared are measured next to each other."""
+        return self.figures([row for name in GROUPS if name in self.args.groups
+                             for row in getattr(self, "rows_" + name, list)()])
+
+    def rows_bulk(self):
         rows = []
         for size, text in SIZES:
             test = f"write bw {text}"
             rows += [(test, "UDP limit", "bw", self.limit("bw", size)),
                      (test, "transport alone", "bw", self.raw_user(size)),
                      (test, "ddpsctpd", "bw", self.ddperf("write", "bw", size)),
-                     (test, "in DTLS", "bw", self.in_dtls("write", "bw", size)),
-                     (test, "own memory", "bw", self.own_memory("write", "bw", size)),
-                     (test, "UCX", "bw", self.ucx("write", "bw", size))]
+                     *self.ucx(test, "write", "bw", size)]
             if self.processes.link.netns_file:
-                rows += [(test, "iperf3", "bw", peers.Iperf(self.processes, self.next_port))]
+                rows += self.iperf(test)
             rows += [row for op in ("send", "read") for row in self.with_ucx(op, "bw", size, text)]
-        rows += [("write rate 64", "UDP limit", "rate", self.limit("rate", 64))]
-        rows += [row for metric in ("rate", "lat") for op in ("write", "send", "read")
-                 for row in self.with_ucx(op, metric, 64, "64")]
-        rows += [("write lat 64", "in DTLS", "lat", self.in_dtls("write", "lat", 64))]
-        rows += [("send lat 64", "libfabric", "lat", peers.Fabric(self.processes, self.next_port, 64)),
-                 ("stream", "iperf3", "bw", peers.Iperf(self.processes, self.next_port)),
-                 ("16 streams", "iperf3", "bw", peers.Iperf(self.processes, self.next_port, 16))]
-        if not self.processes.link.netns_file:
-            rows += self.of_verbs()
-        rows += [(f"write bw 64K, {n} QPs", "ddpsctpd", "bw", self.many(n, "bw", 64 * KIB, 64)) for n in MANY]
-        rows += [(f"write rate 64, {n} QPs", "ddpsctpd", "rate", self.many(n, "rate", 64, 256)) for n in MANY]
-        return self.figures(rows)
+        return rows + self.iperf("stream") + self.iperf("16 streams", 16)
 
-    def of_verbs(self):
+    def rows_small(self):
+        rows = [("write rate 64", "UDP limit", "rate", self.limit("rate", 64))]
+        return rows + [row for op in ("write", "send", "read") for row in self.with_ucx(op, "rate", 64, "64")]
+
+    def rows_latency(self):
+        rows = [row for op in ("write", "send", "read") for row in self.with_ucx(op, "lat", 64, "64")]
+        rows += self.with_ucx("fetch-add", "lat", 8, "8")
+        return rows + self.of_peer("send lat 64", "libfabric", "lat",
+                                   lambda: peers.Fabric(self.processes, self.next_port, 64))
+
+    def rows_sparse(self):
+        return [(f"sparse {op} lat 64", "ddpsctpd", "lat", self.ddperf(op, "lat", 64, options=("--pause", str(SPARSE_MS))))
+                for op in ("write", "send", "read")]
+
+    def rows_both(self):
+        rows = [(f"both ways {text}", "ddpsctpd", "bw", self.ddperf("write", "bw", size, options=("-b",)))
+                for size, text in SIZES[:2]]
+        return rows + self.of_peer("both ways 1M", "iperf3", "bw",
+                                   lambda: peers.Iperf(self.processes, self.next_port, both=True))
+
+    def rows_many(self):
+        return [(f"write {metric} {text}, {n} {what}", "ddpsctpd", metric, self.many(n, metric, size, depth, apart))
+                for metric, size, text, depth in (("bw", 64 * KIB, "64K", 64), ("rate", 64, "64", 256))
+                for n in MANY for what, apart in (("QPs", False), ("assocs", True))]
+
+    def rows_clients(self):
+        options = ("-q", str(CLIENTS))
+        return [(f"write bw 64K, {CLIENTS} clients", "ddpsctpd", "bw", self.ddperf("write", "bw", 64 * KIB, options=options)),
+                (f"write rate 64, {CLIENTS} clients", "ddpsctpd", "rate", self.ddperf("write", "rate", 64, options=options))]
+
+    def rows_memory(self):
+        """Memory of malloc() beside that of the library."""
+        return [(f"write bw {text}", who, "bw", call("write", "bw", size)) for size, text in SIZES
+                for who, call in (("ddpsctpd", self.ddperf), ("own memory", self.own_memory))
+                if who != "ddpsctpd" or "bulk" not in self.args.groups]
+
+    def rows_dtls(self):
+        return [(f"write bw {text}", "in DTLS", "bw", self.in_dtls("write", "bw", size)) for size, text in SIZES] + \
+            [("write lat 64", "in DTLS", "lat", self.in_dtls("write", "lat", 64))]
+
+    def rows_verbs(self):
         """Programs for verbs, beside what ddperf measures of the same."""
+        if self.processes.link.netns_file:
+            return []
         perftest = [("write bw 1M", "ib_write_bw", "bw", MIB), ("write bw 64K", "ib_write_bw", "bw", 64 * KIB),
                     ("write lat 64", "ib_write_lat", "lat", 64), ("send lat 64", "ib_send_lat", "lat", 64)]
         rows = [(test, who, metric, programs.Perftest(self, who, metric, size))
@@ -249,21 +283,36 @@ class Ours:
                        ("ping 64", "TCP loop", "lat", programs.TcpLoop(self))]
 
     def of_one_daemon(self):
+        if "one" not in self.args.groups:
+            return []
         rows = [("write bw 1M", "ddpsctpd", "bw", self.ddperf("write", "bw", MIB, 0)),
                 ("write bw 1M", "memcpy", "bw", self.memcpy(MIB))]
         rows += [(f"{op} lat 64", "ddpsctpd", "lat", self.ddperf(op, "lat", 64, 0))
                  for op in ("write", "send", "read")]
         rows += [(f"register {text}", who, "reg", self.register(how, size)) for size, text in REGIONS
-                 for who, how in (("adopted", "adopt"), ("shared", "again"), ("allocated", "alloc"))]
+                 for who, how in (("adopted", "adopt"), ("shared", "again"), ("in a list", "list"), ("allocated", "alloc"))]
         return [Figure("one daemon", *row) for row in rows]
 
-    def ucx(self, op, metric, size):
-        return peers.Ucx(self.processes, self.next_port, op, metric, size)
+    # --- programs of others ---
+
+    def of_peer(self, test, who, metric, make):
+        """A row for each congestion control; the default of Linux has no suffix."""
+        rows = []
+        for name in self.processes.link.congestion():
+            peer = make()
+            peer.congestion = name
+            rows.append((test, who if name == CONGESTION[0] else f"{who}, {name}", metric, peer))
+        return rows
+
+    def iperf(self, test, streams=1):
+        return self.of_peer(test, "iperf3", "bw", lambda: peers.Iperf(self.processes, self.next_port, streams))
+
+    def ucx(self, test, op, metric, size):
+        return self.of_peer(test, "UCX", metric, lambda: peers.Ucx(self.processes, self.next_port, op, metric, size))
 
     def with_ucx(self, op, metric, size, text):
         test = f"{op} {metric} {text}"
-        return [(test, "ddpsctpd", metric, self.ddperf(op, metric, size)),
-                (test, "UCX", metric, self.ucx(op, metric, size))]
+        return [(test, "ddpsctpd", metric, self.ddperf(op, metric, size)), *self.ucx(test, op, metric, size)]
 
     def figures(self, rows):
         made = [Figure(self.processes.link.name, *row) for row in rows]
@@ -271,8 +320,8 @@ class Ours:
             if f.who == "in DTLS" and not shutil.which("openssl"):
                 f.failed = "not measured: openssl makes the certificate (scripts/deps)"
             if isinstance(f.call, peers.Peer):
-                f.failed = "not wanted" if self.args.no_peers else peers.why_missing(f.call)
-        return made
+                f.failed = peers.why_missing(f.call)
+        return [f for f in made if not (self.args.no_peers and isinstance(f.call, peers.Peer))]
 
 
 class OursKernel(Ours):

@@ -9,6 +9,8 @@ import tempfile
 import time
 
 TICK = os.sysconf("SC_CLK_TCK")
+ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+CONGESTION = ["cubic", "bbr"]  # of TCP, the first one is the default of Linux
 
 
 class Failed(Exception):
@@ -62,6 +64,11 @@ class Awake:
         self.pids = []
 
 
+def read_file(path):
+    with open(path, encoding="ascii") as f:
+        return f.read().strip()
+
+
 class Link:
     """Two hosts: their addresses, and how to start a command on them."""
 
@@ -69,6 +76,7 @@ class Link:
     mtu = 65536
     device = "lo"
     netns_file = None
+    spaces = []  # network namespaces of its own
 
     def __init__(self):
         pid = os.getpid() * 4
@@ -77,8 +85,42 @@ class Link:
     def prefix(self, _host):
         return []
 
+    def congestion(self):
+        """The congestion controls of TCP that programs on this link can be measured with. A namespace can have those that the
+        machine allows to everybody."""
+        allowed = read_file(ALLOWED).split()
+        return [c for c in CONGESTION if c in allowed] if self.spaces else \
+            [read_file("/proc/sys/net/ipv4/tcp_congestion_control")]
+
+    def without_congestion(self):
+        """The others, as a line of the report; None if all can be measured."""
+        missing = [c for c in CONGESTION if c not in self.congestion()]
+        return missing and f"{self.name}: TCP with {', '.join(missing)}: not measured: not in {ALLOWED}, or no namespaces"
+
+    def set_congestion(self, name):
+        """For the TCP sockets that are made from now on."""
+        for space in self.spaces:
+            ip("netns", "exec", space, "sh", "-c", f"echo {name} >/proc/sys/net/ipv4/tcp_congestion_control")
+
     def remove(self):
         """There is nothing to remove."""
+
+
+class Loopback(Link):
+    """Loopback of a network namespace of its own, so that the settings of TCP are those of the measurement."""
+
+    def __init__(self):
+        super().__init__()
+        may_make_spaces()
+        self.spaces = [f"ddpbench{os.getpid()}"]
+        ip("netns", "add", self.spaces[0])
+        ip("-n", self.spaces[0], "link", "set", "lo", "up")
+
+    def prefix(self, _host):
+        return ["ip", "netns", "exec", self.spaces[0]]
+
+    def remove(self):
+        remove_spaces(self.spaces)
 
 
 class Veth(Link):
@@ -94,10 +136,7 @@ class Veth(Link):
         self.netns_file = f"/run/netns/{self.spaces[1]}"
         self.name = f"veth, MTU {mtu}"
         self.mtu = mtu
-        if os.geteuid() != 0:
-            raise Failed("network namespaces need root")
-        if not shutil.which("ip"):
-            raise Failed("network namespaces need ip (Debian: iproute2)")
+        may_make_spaces()
         try:
             self.make(mtu)
         except Failed:
@@ -118,8 +157,19 @@ class Veth(Link):
         return ["ip", "netns", "exec", self.spaces[host]]
 
     def remove(self):
-        for space in self.spaces:
-            subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
+        remove_spaces(self.spaces)
+
+
+def may_make_spaces():
+    if os.geteuid() != 0:
+        raise Failed("network namespaces need root")
+    if not shutil.which("ip"):
+        raise Failed("network namespaces need ip (Debian: iproute2)")
+
+
+def remove_spaces(spaces):
+    for space in spaces:
+        subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
 
 
 def ip(*words):

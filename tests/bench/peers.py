@@ -5,6 +5,7 @@ Each test has several settings. All of them are tried briefly; the best one is m
 
 import json
 import shutil
+import statistics
 
 from machine import Failed, listens, until
 
@@ -20,15 +21,34 @@ UCX_TESTS = {
     ("send", "lat"): [["tag_lat"], ["ucp_am_lat"]],
     ("read", "bw"): [["ucp_get", "-O", "32"], ["ucp_get", "-O", "4"]],
     ("read", "lat"): [["ucp_get", "-O", "1"]],
+    ("fetch-add", "lat"): [["ucp_fadd", "-O", "1"]],
 }
 FABRIC = [["-p", "tcp", "-e", "msg"], ["-p", "net", "-e", "rdm"], ["-p", "tcp;ofi_rxm", "-e", "rdm"]]
 IPERF = [[], ["-Z"], ["-l", "1M"]]
+PERCENTILE = "99.9"  # of UCX's latency: one of its runs reports one
+TRIALS = 3
+TRIAL_SECONDS = 0.5
+# A peer is no reference where it waits for timers: a message takes longer than BROKEN_US, or one of its runs has BROKEN_TIMES of
+# another one, whatever the machine does besides.
+BROKEN_US = 1000
+BROKEN_TIMES = 10
+
+
+def why_broken(values):
+    """Why latencies of a peer, in us, are no reference; None if they are one."""
+    if statistics.median(values) > BROKEN_US:
+        return f"broken here: {statistics.median(values):.0f} us for a message"
+    if max(values) > BROKEN_TIMES * min(values):
+        return f"broken here: {min(values):.1f} to {max(values):.0f} us for a message"
+    return None
 
 
 class Peer:
-    """One test of one peer. subclass.run(setting, seconds) returns (value, bytes, messages)."""
+    """One test of one peer. subclass.run(setting, seconds) returns (value, bytes, messages). congestion: the congestion control
+    of TCP, None for programs that use none."""
 
     better = max
+    congestion = None
 
     def __init__(self, processes, ports, settings):
         self.processes = processes
@@ -36,25 +56,39 @@ class Peer:
         self.settings = settings
         self.best = None
 
-    def choose(self):
-        values, wrong = [], None
-        for setting in self.settings:
-            try:
-                values.append((self.run(setting, 0.1)[0], setting))
-            except (Failed, ValueError, IndexError, KeyError) as e:
-                wrong = e
+    def try_all(self):
+        """Settings with the values of their trials. They take turns, so that the machine is the same for all."""
+        values, wrong = [(setting, []) for setting in self.settings], None
+        for _ in range(TRIALS):
+            for pair in list(values):
+                try:
+                    pair[1].append(self.run(pair[0], TRIAL_SECONDS)[0])
+                except (Failed, ValueError, IndexError, KeyError) as e:
+                    values.remove(pair)
+                    wrong = e
         if not values:
             raise Failed(str(wrong))
-        self.best = self.better(values, key=lambda v: v[0])[1]
+        return values
+
+    def choose(self):
+        """The setting whose median of the trials is best."""
+        if self.congestion:
+            self.processes.link.set_congestion(self.congestion)
+        values = self.try_all()
+        self.best, trials = self.better(values, key=lambda v: statistics.median(v[1]))
+        if self.better is min and why_broken(trials):
+            raise Failed(f"not measured: {why_broken(trials)}")
 
     def __call__(self, seconds):
         if not self.best:
             self.choose()
+        if self.congestion:
+            self.processes.link.set_congestion(self.congestion)
         return self.run(self.best, seconds)
 
     def setting(self):
         """The best one, as text."""
-        return self.best and self.words(self.best)
+        return self.best and " ".join(filter(None, [self.congestion, self.words(self.best)]))
 
 
 class Ucx(Peer):
@@ -94,15 +128,16 @@ class Ucx(Peer):
             until("ucx_perftest", lambda: listens(server, port))
             out = self.processes.run(
                 ["ucx_perftest", self.processes.link.addresses[1], "-p", str(port), "-t", test[0], "-s",
-                 str(self.size), "-n", str(n), "-w", str(warm), "-f", "-v", *test[1:]], 0, env)
+                 str(self.size), "-n", str(n), "-w", str(warm), "-f", "-v", "-R", PERCENTILE, *test[1:]], 0, env)
         finally:
             self.processes.end(server)
-        # Number of messages; latency: median, recent mean, mean of the run; MB/s: recent, of the run;
+        # Number of messages; latency: percentile, recent mean, mean of the run; MB/s: recent, of the run;
         # messages/s: recent, of the run.
         last = [line for line in out.splitlines() if line.strip()][-1].split(",")
         self.per_second[self.words(setting)] = float(last[7])
         value = {"lat": float(last[3]), "bw": float(last[5]) * MIB / 1e6, "rate": float(last[7])}[self.metric]
-        return value, (n + warm) * self.size, n + warm
+        more = {f"p{PERCENTILE}": float(last[1])} if self.metric == "lat" else {}
+        return value, (n + warm) * self.size, n + warm, more
 
 
 class Fabric(Peer):
@@ -140,8 +175,9 @@ class Iperf(Peer):
     program = "iperf3"
     package = "iperf3"
 
-    def __init__(self, processes, ports, streams=1):
-        super().__init__(processes, ports, [s + ["-P", str(streams)] for s in IPERF])
+    def __init__(self, processes, ports, streams=1, both=False):
+        more = ["-P", str(streams)] + (["--bidir"] if both else [])
+        super().__init__(processes, ports, [s + more for s in IPERF])
 
     @staticmethod
     def words(setting):
@@ -158,7 +194,8 @@ class Iperf(Peer):
         finally:
             self.processes.end(server)
         end = json.loads(out)["end"]
-        return end["sum_received"]["bits_per_second"] / 8e6, end["sum_sent"]["bytes"], 0
+        ways = ["sum_received", "sum_received_bidir_reverse"] if "--bidir" in setting else ["sum_received"]
+        return sum(end[way]["bits_per_second"] for way in ways) / 8e6, sum(end[way]["bytes"] for way in ways), 0
 
 
 def why_missing(peer):
