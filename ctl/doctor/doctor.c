@@ -19,6 +19,7 @@
 #include "ctl/doctor/net_device.h"
 #include "ctl/doctor/peer.h"
 #include "ctl/doctor/probe.h"
+#include "ctl/doctor/security.h"
 #include "ctl/doctor/tool_run.h"
 #include "util/addr.h"
 
@@ -302,6 +303,17 @@ static void check_devices(struct doctor *d)
 	freeifaddrs(all);
 }
 
+/* ---- encryption ---- */
+
+static void check_security(struct doctor *d)
+{
+	struct security_finding f[SECURITY_FINDINGS];
+	unsigned n = security_check(d->c, f);
+
+	for (unsigned i = 0; i < n; i++)
+		add_finding(d, f[i].check, *f[i].remedy ? f[i].remedy : NULL, "%s", f[i].text);
+}
+
 /* ---- the system ---- */
 
 static bool read_kernel_number(const char *path, uint64_t *ret)
@@ -568,12 +580,12 @@ enum ctl_exit doctor_run(struct ddpctl *c, int n, char **args)
 		d.json = json_object_new_array();
 	check_socket(&d);
 	check_daemon(&d);
-	if (d.has_status)
+	if (d.has_status) {
 		check_addresses(&d, n > 0 && !is_name_of_loopback(args[0]));
-	if (d.has_status)
 		check_limits(&d);
-	if (d.has_status)
 		check_devices(&d);
+		check_security(&d);
+	}
 	d.tuning = true;
 	check_kernel(&d);
 	check_buffers(&d);

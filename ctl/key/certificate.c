@@ -88,6 +88,16 @@ static void read_expiry(const X509 *x, char *ret, size_t len)
 		*ret = '\0';
 }
 
+/* A part of a day counts as none before the end, and as one after it. */
+static int count_days(const X509 *x)
+{
+	int days = 0, seconds = 0;
+
+	if (ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(x)) != 1)
+		return -1;
+	return seconds < 0 ? days - 1 : days;
+}
+
 int certificate_read(int fd, struct certificate *ret)
 {
 	struct certificate c = {.name = ""};
@@ -100,6 +110,8 @@ int certificate_read(int fd, struct certificate *ret)
 		X509_NAME_get_text_by_NID(X509_get_subject_name(x), NID_commonName, c.name,
 					  sizeof(c.name));
 		read_expiry(x, c.expires, sizeof(c.expires));
+		c.days_left = count_days(x);
+		c.is_early = X509_cmp_current_time(X509_get0_notBefore(x)) > 0;
 		*ret = c;
 	}
 	X509_free(x);

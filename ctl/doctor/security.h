@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Faults of the keys and certificates of DTLS, and of the rules that need them. */
+#ifndef CTL_SECURITY_H
+#define CTL_SECURITY_H
+
+#include "ctl/field/args.h"
+
+enum { SECURITY_FINDINGS = 24, SECURITY_TEXT = 512 };
+
+struct security_finding {
+	char check[32];
+	char remedy[SECURITY_TEXT]; /* "": it is no fault */
+	char text[SECURITY_TEXT];
+};
+
+/* Asks the daemon for its configuration. Returns how many findings there are. */
+unsigned security_check(const struct ddpctl *ctl, struct security_finding ret[SECURITY_FINDINGS]);
+
+#endif
