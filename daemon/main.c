@@ -18,6 +18,7 @@
 #include "daemon/private.h"
 #include "daemon/reload.h"
 #include "daemon/service/server.h"
+#include "llp/common/llp.h"
 #include "util/complete.h"
 #include "util/option.h"
 
@@ -251,6 +252,8 @@ int main(int argc, char **argv)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
 	log_open(LOG_TARGET_AUTO);
+	if (!llp_user_hide_keys())
+		log_warn("keys of DTLS are part of core dumps");
 	if (configure(o, &cfg, &origin)) {
 		if (!o->check)
 			server_refuse_pending();

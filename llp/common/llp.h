@@ -275,6 +275,10 @@ int llp_kernel_open(const struct llp_config *cfg, const struct llp_events *ev, s
 		    char *ret_reason, size_t len);
 int llp_loop_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret);
 
+/* Before anything else in this process: the keys of DTLS are left out of core dumps. False: it is
+ * too late. */
+bool llp_user_hide_keys(void);
+
 /* Aborts all associations and frees everything, conns included. NULL is fine. */
 struct llp *llp_close(struct llp *t);
 

@@ -9,6 +9,7 @@
 #include <openssl/ssl.h>
 
 #include "util/be.h"
+#include "util/undumped_heap.h"
 
 /* Flights are sent again after at most so long: RFC 6347 4.2.4.1. */
 #define MAX_INTERVAL_US ((uint64_t)60 * 1000000)
@@ -91,7 +92,7 @@ static void free_handshake(struct dtls_link *l)
 	dtls_bio_deinit(&l->hs->bio);
 	SSL_free(l->ssl);
 	l->ssl = NULL;
-	free(l->hs);
+	undumped_heap_free(l->hs);
 	l->hs = NULL;
 	stop_resending(l);
 }
@@ -214,7 +215,9 @@ static unsigned choose_timeout(SSL *ssl, unsigned us)
 
 static bool make_handshake(struct dtls_link *l)
 {
-	l->hs = calloc(1, sizeof(*l->hs));
+	l->hs = undumped_heap_alloc(sizeof(*l->hs)); /* it has keys */
+	if (l->hs)
+		memset(l->hs, 0, sizeof(*l->hs));
 	l->ssl = l->hs ? SSL_new(l->identity->ctx) : NULL;
 	if (!l->ssl || dtls_bio_attach(&l->hs->bio, l->ssl) < 0)
 		return false;

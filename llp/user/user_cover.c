@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "llp/dtls/dtls.h"
+#include "llp/dtls/dtls_memory.h"
 #include "llp/user/user.h"
 #include "llp/user/user_paid.h"
 #include "util/addr.h"
@@ -37,6 +38,11 @@ struct user_cover {
 	struct span span[SCTP_BATCH_PACKETS];
 	uint8_t sealed[SEALED];
 };
+
+bool llp_user_hide_keys(void)
+{
+	return dtls_memory_hide();
+}
 
 /* ---- flows ---- */
 

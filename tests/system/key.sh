@@ -85,4 +85,15 @@ server ping b "$ddping" -s --socket "$(socket_of b)"
 "$ddping" --socket "$(socket_of a)" -q -c 3 -i 0 "$b" >"$tmp/ask.log" 2>&1 || fail 'no ping by the printed lines'
 ctl a -dj assoc >"$tmp/assoc.log" || fail 'assoc'
 grep -q '"security": *"dtls"' "$tmp/assoc.log" || fail "not in DTLS: $(cat "$tmp/assoc.log")"
+
+# doctor says until when the certificate is valid, and finds a key that others can read and a certificate that is not there.
+ctl a doctor >"$tmp/doctor.log" 2>&1
+grep -q "^ok *certificate: $tmp/a/cert.pem expires on 20" "$tmp/doctor.log" || fail 'doctor: no expiry'
+grep -q "^ok *key: $tmp/a/key.pem: only its owner reads it" "$tmp/doctor.log" || fail 'doctor: the key'
+chmod 644 "$tmp/a/key.pem"
+mv "$tmp/a/cert.pem" "$tmp/a/gone.pem"
+ctl a doctor >"$tmp/doctor.log" 2>&1
+[ $? -eq 1 ] || fail 'doctor is content with an open key'
+grep -A1 "^WRONG *key: $tmp/a/key.pem: others can read this key, mode 0644" "$tmp/doctor.log" | grep -q 'chmod 600' || fail 'doctor: no remedy for the key'
+grep -q "^WRONG *certificate: $tmp/a/cert.pem: No such file" "$tmp/doctor.log" || fail 'doctor: no finding for the certificate'
 for n in a b; do stop $n || fail "daemon $n: exit status $?"; done
