@@ -111,6 +111,18 @@ static bool got_clear(struct dtls *d, const struct dtls_flow *flow, const struct
 	return false;
 }
 
+/* The peer may seal with older keys. Two ends that cannot open each other's proofs must not answer
+ * each of them. */
+static void prove_keys(struct dtls *d, struct dtls_pair *p)
+{
+	const struct dtls_link *l = p->now;
+
+	if (!l || l->server || l->proven || d->now_us < p->proof_us)
+		return;
+	p->proof_us = d->now_us + d->cfg.resend_us;
+	dtls_reply_proof(d, &p->flow, p->now);
+}
+
 /* Which connection of a pair opens the record; NULL: none. */
 static struct dtls_link *open_record(struct dtls *d, struct dtls_pair *p, const struct dtls_head *h,
 				     uint8_t *record, struct span *ret)
@@ -134,8 +146,7 @@ static struct dtls_link *open_record(struct dtls *d, struct dtls_pair *p, const 
 		d->stats.forged++;
 	if (p->now && p->now->rx.forged >= DTLS_MAX_FORGED)
 		dtls_pair_note(d, p); /* the link has to end */
-	if (p->now && !p->now->server && !p->now->proven)
-		dtls_reply_proof(d, &p->flow, p->now); /* the peer seals with older keys */
+	prove_keys(d, p);
 	return NULL;
 }
 

@@ -29,6 +29,7 @@ struct dtls_pair {
 	bool hinted;       /* p->next was begun because of one */
 	bool renews;       /* p->next was begun by dtls_renew(): its end is an event */
 	uint64_t heard_us; /* last authentic record */
+	uint64_t proof_us; /* the next proof for a record that does not open leaves then */
 	uint64_t gone_us;  /* first ICMP message since then that the peer's port is closed */
 	bool up, down;     /* events that were not fetched yet */
 	bool closed;       /* as in struct dtls_event */

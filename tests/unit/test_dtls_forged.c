@@ -218,6 +218,27 @@ Test(dtls_forged, renewal_that_an_alert_ends_is_reported_to_who_has_asked)
 	cr_assert_geq(as_server, 3);
 }
 
+/* A client that was never answered shows its keys for a record that it cannot open, and not for
+ * each. */
+Test(dtls_forged, records_that_do_not_open_have_few_answers)
+{
+	static const uint8_t record[DTLS_OVERHEAD] = {
+		DTLS_DATA, 0xfe, 0xfd, 0, DTLS_EPOCH, [12] = DTLS_OVERHEAD - DTLS_HEAD};
+	struct net *n = net_plain();
+	unsigned before;
+
+	net_connect(n, 0);
+	cr_assert(net_until_up(n, SECOND));
+	net_run(n, SECOND);
+	before = n->sent;
+	for (unsigned i = 0; i < 100; i++)
+		inject(n, 0, record, sizeof(record));
+	net_run(n, 1);
+	cr_assert_eq(n->sent, before + 1);
+	carries_packets(n);
+	net_free(n);
+}
+
 /* ---- ICMP ---- */
 
 static struct {
