@@ -86,7 +86,7 @@ static void make_gid(const struct gid_table *t, unsigned i, const char *port)
 	snprintf(folder, sizeof(folder), "%s/gids", port);
 	make_file(folder, name, line);
 	snprintf(folder, sizeof(folder), "%s/gid_attrs/types", port);
-	make_file(folder, name, "RoCE v2");
+	make_file(folder, name, gid_table_is_v2(t, i) ? "RoCE v2" : "IB/RoCE v1");
 	snprintf(folder, sizeof(folder), "%s/gid_attrs/ndevs", port);
 	make_file(folder, name, t->netdev[i]);
 }

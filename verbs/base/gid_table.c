@@ -39,6 +39,19 @@ void gid_table_fill(struct gid_table *t, const struct sockaddr_storage *addrs, u
 		freeifaddrs(list);
 }
 
+static bool has_loopback_gid(const union ibv_gid *gid)
+{
+	struct sockaddr_storage a;
+
+	addr_of_gid(gid, 0, &a);
+	return addr_is_loopback(&a);
+}
+
+bool gid_table_is_v2(const struct gid_table *t, unsigned i)
+{
+	return !has_loopback_gid(&t->gid[i]) || has_loopback_gid(&t->gid[0]);
+}
+
 union ibv_gid gid_table_of_lid(const struct gid_table *t, uint16_t lid)
 {
 	union ibv_gid ret = t->gid[0];

@@ -5,6 +5,7 @@
 
 #include <infiniband/verbs.h>
 #include <net/if.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 
 enum { GID_TABLE_MAX = 8 };
@@ -17,6 +18,10 @@ struct gid_table {
 
 /* n: at most GID_TABLE_MAX. */
 void gid_table_fill(struct gid_table *t, const struct sockaddr_storage *addrs, unsigned n);
+
+/* A program that chooses by type takes one of RoCE v2, of IPv4 before IPv6: addresses of the
+ * loopback, which lead to no other host, are of v1, unless the first one is. */
+bool gid_table_is_v2(const struct gid_table *t, unsigned i);
 
 /* RoCE has no LIDs; programs that use them get the low 16 bits of the first address. The
  * GID of a peer whose address is the same but for these. */

@@ -152,7 +152,7 @@ static void fill_gid(const struct gid_table *t, unsigned index, void *ret, size_
 		.gid = t->gid[index],
 		.gid_index = index,
 		.port_num = PORT,
-		.gid_type = IBV_GID_TYPE_ROCE_V2,
+		.gid_type = gid_table_is_v2(t, index) ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1,
 		.ndev_ifindex = if_nametoindex(t->netdev[index]),
 	};
 
@@ -192,13 +192,14 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned index, int *type);
 int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned index, int *type)
 {
-	enum { ROCE_V2 = 1 };
+	const struct gid_table *t = &context_of(context)->host->gids;
+	enum { ROCE_V1, ROCE_V2 };
 
-	if (port != PORT || index >= context_of(context)->host->gids.n) {
+	if (port != PORT || index >= t->n) {
 		errno = EINVAL;
 		return -1;
 	}
-	*type = ROCE_V2;
+	*type = gid_table_is_v2(t, index) ? ROCE_V2 : ROCE_V1;
 	return 0;
 }
 
