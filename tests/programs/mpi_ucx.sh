@@ -2,22 +2,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Open MPI (package openmpi-bin) and MPICH (package mpich) over UCX: ranks of one daemon, and as many ranks of each of two
 # daemons, exchange and compare data; UCX finds its peers by datagrams. MPI_RANKS, MPI_LARGEST and MPI_ROUNDS choose how many,
-# the largest block, and how often. UCX_TLS keeps UCX from using shared memory instead.
+# the largest block, and how often; UCX_TLS the transports of UCX, empty for its own choice, which is shared memory in a host.
 # shellcheck source-path=SCRIPTDIR/../system source=verbs-hosts.sh
 . "${top_srcdir:-.}/tests/system/verbs-hosts.sh"
 needs mpirun.openmpi mpicc.openmpi mpirun.mpich mpicc.mpich
 hosts
-
-# Another daemon in the namespace of mpirun, which speaks to its ranks by the loopback.
-ip addr add 198.51.100.3/24 dev left
-daemon c 198.51.100.3
+another_daemon
 
 ranks=${MPI_RANKS:-2} rounds=${MPI_ROUNDS:-1}
-tls=rc_v,ud_v,self
+limit=$((100 + ranks * 20))
+tls=${UCX_TLS-rc_v,ud_v,self}
+unset UCX_TLS
 # shellcheck disable=SC2034 # used by name
-openmpi=(mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml ucx -x "UCX_TLS=$tls")
+openmpi=(mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml ucx ${tls:+-x "UCX_TLS=$tls"})
 # shellcheck disable=SC2034 # used by name
-mpich=(env "UCX_TLS=$tls" mpirun.mpich)
+mpich=(env ${tls:+"UCX_TLS=$tls"} mpirun.mpich)
 
 # ranks_of MPI DAEMON...: as many of each.
 ranks_of() {

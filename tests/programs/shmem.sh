@@ -8,12 +8,10 @@
 needs oshrun oshcc
 oshcc -O1 -I "$top_srcdir" -o "$tmp/shmem_pes" "$top_srcdir/tests/programs/shmem_pes.c" || fail 'shmem_pes.c does not build'
 hosts
-
-# Another daemon in the namespace of oshrun, which speaks to its processes by the loopback.
-ip addr add 198.51.100.3/24 dev left
-daemon c 198.51.100.3
+another_daemon
 
 ranks=${MPI_RANKS:-2}
+limit=$((100 + ranks * 20))
 # Without this, shmem_finalize() of Open MPI 4.1.4 ends with SIGSEGV, over TCP without ddpverbs, too: free() calls a function of a
 # part that is unloaded, opal_mem_hooks_release_hook.
 whole=(--mca memory ^patcher) tls=rc_v,ud_v,self

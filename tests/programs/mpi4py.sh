@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# mpi4py's own tests (package python3-mpi4py) over Open MPI, pml ucx and mtl ofi, with 2 ranks and with 4, half of them at each of two
+# daemons; MPI4PY_RANKS chooses how many. Debian's package leaves the tests out: they are in the folder test of its source, $MPI4PY_TESTS.
+# shellcheck source-path=SCRIPTDIR/../system source=verbs-hosts.sh
+. "${top_srcdir:-.}/tests/system/verbs-hosts.sh"
+needs mpirun.openmpi
+/usr/bin/python3 -c 'import mpi4py' 2>/dev/null || skip 'needs python3-mpi4py'
+[ -e "${MPI4PY_TESTS-}/runtests.py" ] || skip 'needs the tests of mpi4py, MPI4PY_TESTS'
+hosts
+another_daemon
+
+limit=1000
+# Tests that start processes of their own would need ddpverbs for these; testDynproc connects worlds by a name server.
+# testAlltoallwBottom ends with SIGSEGV over mtl ofi, also with libfabric's provider tcp and without ddpverbs.
+left_out=(-e test_spawn -e test_dynproc -e test_ulfm)
+# shellcheck disable=SC2034 # used by name
+ucx=(--mca pml ucx -x 'UCX_TLS=rc_v,ud_v,self')
+# shellcheck disable=SC2034 # used by name
+ofi=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm')
+
+# suite OVER RANKS [TEST...]: without TESTs all of them.
+suite() {
+	local -n how=$1
+	local name words=() ranks=$2
+	shift 2
+	for name in a c; do
+		on $name
+		[ ${#words[@]} -eq 0 ] || words+=(:)
+		words+=(-np $((ranks / 2)) "${with[@]}" /usr/bin/python3 "$MPI4PY_TESTS/runtests.py" --no-builddir --no-numba --no-cupy -q
+			"${left_out[@]}" "$@")
+	done
+	mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none "${how[@]}" "${words[@]}" >"$tmp/suite.log" 2>&1
+	local status=$?
+	[ $status -eq 0 ] || cp "$tmp/suite.log" "$tmp/failed.log"
+	grep -E '^(FAIL|ERROR):' "$tmp/suite.log" | sort -u
+	[ $status -eq 0 ] || fail "mpi4py over ${!how} with $ranks ranks: status $status: $(tail -n 5 "$tmp/suite.log")"
+	done=$((done + $(sed -n 's/^Ran \([0-9]*\) tests in .*/\1/p' "$tmp/suite.log" | awk '{ n += $1 } END { print n + 0 }')))
+	eventually 20 none_of a qp mr && eventually 20 none_of c qp mr || fail 'the tests leave something in a daemon'
+	echo "ran: $ranks ranks"
+}
+
+done=0
+for ranks in ${MPI4PY_RANKS:-2 4}; do
+	suite ucx $ranks
+	suite ofi $ranks -e test_cco_vec -e test_util_pkl5
+done
+stop c || fail "daemon c: exit status $?"
+hosts_end
+version python3-mpi4py "its own tests, pml ucx and mtl ofi, with ${MPI4PY_RANKS:-2 and 4} ranks at two daemons: $done results, none failed"
