@@ -201,6 +201,14 @@ static int in_range(const struct maps_area *area, void *arg)
 	return range->result || area->end >= range->to ? ENOUGH : 0;
 }
 
+/* A descriptor that maps_hold() keeps was read before. */
+static int read_range(int fd, struct range *range)
+{
+	int r = lseek(fd, 0, SEEK_SET) < 0 ? -errno : maps_each(fd, in_range, range);
+
+	return r == ENOUGH ? range->result : r;
+}
+
 int maps_range(int fd, uintptr_t from, uintptr_t to, maps_fn *fn, void *arg)
 {
 	struct range range = {from, to, fn, arg, 0};
@@ -211,10 +219,8 @@ int maps_range(int fd, uintptr_t from, uintptr_t to, maps_fn *fn, void *arg)
 		r = next_area(fd, range.from, &area);
 		if (r == -ENOENT)
 			return 0;
-		if (r) {
-			r = maps_each(fd, in_range, &range);
-			return r == ENOUGH ? range.result : r;
-		}
+		if (r)
+			return read_range(fd, &range);
 		if (in_range(&area, &range))
 			return range.result;
 		range.from = area.end;
