@@ -163,6 +163,14 @@ uint32_t ddp_qp_num(const struct ddp_qp *of)
 
 /* ---- the rest of ddpverbs ---- */
 
+union ibv_gid gid_table_of_lid(const struct gid_table *t, uint16_t lid)
+{
+	union ibv_gid ret = t->gid[0];
+
+	ret.raw[15] = (uint8_t)lid;
+	return ret;
+}
+
 void addr_of_gid(const union ibv_gid *gid, uint16_t port, struct sockaddr_storage *ret)
 {
 	struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_port = htons(port)};

@@ -116,6 +116,11 @@ int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr 
 	return 0;
 }
 
+int session_alloc_empty(struct session *s, size_t len, unsigned access, struct ddp_mr **ret)
+{
+	return session_alloc(s, len, access, ret);
+}
+
 void session_free(struct session *s, struct ddp_mr *mr)
 {
 	unsigned i = 0;
