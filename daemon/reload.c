@@ -10,6 +10,7 @@
 #include "daemon/base/sdnotify.h"
 #include "daemon/daemon.h"
 #include "daemon/net/disallow.h"
+#include "daemon/net/peer_access.h"
 #include "daemon/net/peers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/service/server.h"
@@ -69,16 +70,19 @@ static int set_congestion_control(struct daemon *d)
 /* A renewed certificate is a file of the same name, so the files are read at each reload. */
 static int read_identity(struct daemon *d)
 {
-	const struct config_security *s = &d->cfg.security;
+	struct llp_cover_files files;
 	char reason[CONFIG_ERR_MAX];
 
-	if (!s->udp_port)
+	if (!d->cfg.security.udp_port)
 		return 0;
-	if (llp_set_cover_files(d->worker.net, s->certificate, s->key, reason, sizeof(reason))) {
+	peer_access_files(&d->cfg, &files);
+	if (llp_set_cover_files(d->worker.net, &files, reason, sizeof(reason))) {
 		log_err("reload: security: %s", reason);
 		return -1;
 	}
-	log_info("reload: security: %s was read", s->certificate);
+	if (*reason)
+		log_warn("reload: security: %s", reason);
+	log_info("reload: security: %s was read", *files.cert ? files.cert : files.psk[0]);
 	return 0;
 }
 
@@ -92,7 +96,8 @@ static const struct {
 } appliers[] = {
 	{"log", set_log_level},           {"polling", set_poll_us},   {"limits", set_limits},
 	{"limits", allow_clients},        {"session", allow_clients}, {"socket", set_socket},
-	{"user", set_congestion_control}, {"peers", set_peer_limits}, {"security", read_identity},
+	{"user", set_congestion_control}, {"peers", read_identity},   {"peers", set_peer_limits},
+	{"security", read_identity},
 };
 
 static bool in_section(const struct config_key *k, const char *section)
@@ -186,7 +191,8 @@ static unsigned take_over(struct daemon *d, const struct config *cfg)
 
 	for (size_t i = 0; (k = config_key_at(i)); i++)
 		take_value(d, k, cfg);
-	read = section_differs("security", &old, &d->said);
+	read = section_differs("security", &old, &d->said) ||
+	       section_differs("peers", &old, &d->said);
 	apply_sections(d, &old);
 	if (!read)
 		(void)read_identity(d);

@@ -243,7 +243,8 @@ const char *config_unmet_demand(const struct config *c, unsigned *ret_rule)
 	const struct peer_rules *l = &c->peers.rules;
 
 	for (unsigned i = 0; i < l->n; i++) {
-		const char *wrong = peer_rule_demands(&l->rule[i], c->security.udp_port != 0);
+		const char *wrong = peer_rule_demands(&l->rule[i], c->security.udp_port != 0,
+						      *c->security.certificate != 0);
 
 		if (!wrong)
 			continue;
@@ -268,6 +269,14 @@ static int check_demands(struct reader *r)
 	return fail_key(r, item, k, reason);
 }
 
+static bool has_psk(const struct peer_rules *l)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->rule[i].identity.kind == PEER_IDENTITY_PSK)
+			return true;
+	return false;
+}
+
 static int check_security(struct reader *r)
 {
 	const struct config_security *s = &r->cfg.security;
@@ -280,7 +289,10 @@ static int check_security(struct reader *r)
 		return fail_key(r, at, k, "the transport kernel has no DTLS: IPsec encrypts it");
 	if (s->udp_port == r->cfg.user.udp_port)
 		return fail_key(r, at, k, "the same as user.udp_port: DTLS needs another port");
-	if (!*s->certificate || !*s->key)
+	if (!*s->certificate != !*s->key)
+		return fail_key(r, at, k,
+				"one of security.certificate and security.key is missing");
+	if (!*s->certificate && !has_psk(&r->cfg.peers.rules))
 		return fail_key(r, at, k, "security.certificate and security.key are missing");
 	return 0;
 }

@@ -187,8 +187,8 @@ int config_load(const char *path, struct config *ret, char *err, size_t errlen);
 int config_load_origin(const char *path, struct config *ret, struct config_origin *ret_origin,
 		       char *err, size_t errlen);
 
-/* The first rule of peers that demands encryption without security.udp_port, and the fault of its
- * text; NULL: there is none. */
+/* The first rule of peers that demands encryption without security.udp_port, or a certificate
+ * without security.certificate, and the fault of its text; NULL: there is none. */
 const char *config_unmet_demand(const struct config *c, unsigned *ret_rule);
 
 /* Prints notes about a valid configuration: rules of peers whose prefixes are in each other. */

@@ -404,8 +404,6 @@ static bool parse_peers(const struct config_key *k, const char *text, struct con
 
 	if (!wrong)
 		wrong = peer_rules_check(l, &r);
-	if (!wrong)
-		wrong = peer_rule_demands(&r, true);
 	if (wrong)
 		return refuse_value(k, ret_reason, text, "%s", wrong);
 	memcpy(&l->rule[l->n++], &r, sizeof(r));

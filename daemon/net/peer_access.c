@@ -74,28 +74,39 @@ static const struct peer_rule *find_cover(const struct worker *w,
 	return i < 0 ? NULL : &l->rule[i];
 }
 
-/* Of a link that is made again: its handshake will judge who the peer is. */
-static const struct peer_identity *expected_identity(const struct worker *w,
-						     const struct sockaddr_storage *peer)
-{
-	const struct peer_rule *cover = find_cover(w, peer);
-
-	return cover ? &cover->identity : NULL;
-}
-
 static bool wants_cover(void *arg, const struct sockaddr_storage *peer)
 {
 	return find_cover(arg, peer) != NULL;
 }
 
-static struct peer_identity proven_identity(const struct llp_identity *id)
+/* The file of the pre-shared key; NULL: certificates. */
+static const char *find_psk(void *arg, const struct sockaddr_storage *peer)
 {
-	struct peer_identity ret = {.kind = PEER_IDENTITY_NONE};
+	const struct worker *w = arg;
+	const struct peer_rules *l = &w->daemon->cfg.peers.rules;
+	uint8_t ip[16];
+	int i;
 
-	if (!id->has_fingerprint)
-		return ret;
-	ret.kind = PEER_IDENTITY_FINGERPRINT;
-	memcpy(ret.fingerprint, id->fingerprint, sizeof(ret.fingerprint));
+	peers_ip(peer, ip);
+	i = peer_rules_psk(l, ip);
+	return i < 0 ? NULL : l->rule[i].identity.file;
+}
+
+static struct peer_proof proof_of(const struct llp_identity *id)
+{
+	struct peer_proof ret = {
+		.fingerprint = id->has_fingerprint ? id->fingerprint : NULL,
+		.untimely = id->untimely,
+		.names = id->names ? id->names : "",
+		.psk = id->psk,
+		.ncas = id->ncas,
+	};
+
+	_Static_assert((int)LLP_FILES == (int)PEER_RULES, "each rule names one file");
+	for (unsigned i = 0; i < id->ncas; i++) {
+		ret.ca[i].file = id->ca[i].file;
+		ret.ca[i].fault = id->ca[i].fault;
+	}
 	return ret;
 }
 
@@ -118,15 +129,27 @@ void peer_access_prove(const struct association *assoc, struct peer_access_proof
 		peer_rule_title(&l->rule[i], ret->rule);
 }
 
+static void note_refusal(struct worker *w, const struct sockaddr_storage *peer, const char *reason)
+{
+	struct ctl_event ev = {.remote = *peer, .err = EACCES};
+
+	snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
+	journal_add(&w->journal, w->now_ms, CTL_EVENT_ASSOC_REFUSE, &ev);
+}
+
+static void on_refused(void *arg, const struct sockaddr_storage *peer, const char *reason)
+{
+	note_refusal(arg, peer, reason);
+}
+
 /* Judges the peer of a handshake, before there is an association. */
 static bool accepts_peer(void *arg, const struct sockaddr_storage *peer,
 			 const struct llp_identity *id, bool we_began, char *ret_reason, size_t len)
 {
 	struct worker *w = arg;
 	const struct peer_rules *l = &w->daemon->cfg.peers.rules;
-	const struct peer_identity proven = proven_identity(id);
-	struct peer_question q = {.identity = proven.kind ? &proven : NULL, .covered = true};
-	struct ctl_event ev = {.remote = *peer, .err = EACCES};
+	const struct peer_proof proof = proof_of(id);
+	struct peer_question q = {.proof = &proof, .covered = true};
 	char reason[PEER_ACCESS_REASON];
 	uint8_t ip[16];
 	int rule = -1;
@@ -137,24 +160,53 @@ static bool accepts_peer(void *arg, const struct sockaddr_storage *peer,
 		rule = peer_rules_refuse_peer(l, ip, reason, sizeof(reason));
 	if (rule < 0)
 		rule = peer_rules_refuse_security(l, &q, reason, sizeof(reason));
-	if (rule < 0 || !ret_reason)
-		return rule < 0;
-	add_rule(w->daemon, (unsigned)rule, reason);
+	if (rule < 0 && id->untimely) /* of a peer that no rule names */
+		snprintf(reason, sizeof(reason), "a certificate that %s", id->untimely);
+	else if (rule < 0)
+		return true;
+	if (!ret_reason)
+		return false;
+	if (rule >= 0)
+		add_rule(w->daemon, (unsigned)rule, reason);
 	snprintf(ret_reason, len, "%s", reason);
-	snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
-	journal_add(&w->journal, w->now_ms, CTL_EVENT_ASSOC_REFUSE, &ev);
+	note_refusal(w, peer, reason);
 	return false;
 }
 
-struct llp_cover peer_access_cover(struct worker *w)
+static void add_file(const char *file, unsigned *n, const char *list[LLP_FILES])
+{
+	for (unsigned i = 0; i < *n; i++)
+		if (strcmp(list[i], file) == 0)
+			return;
+	list[(*n)++] = file;
+}
+
+void peer_access_files(const struct config *cfg, struct llp_cover_files *ret)
+{
+	const struct peer_rules *l = &cfg->peers.rules;
+
+	*ret = (struct llp_cover_files){.cert = cfg->security.certificate,
+					.key = cfg->security.key};
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct peer_identity *id = &l->rule[i].identity;
+
+		if (id->kind == PEER_IDENTITY_CA)
+			add_file(id->file, &ret->ncas, ret->ca);
+		if (id->kind == PEER_IDENTITY_PSK)
+			add_file(id->file, &ret->npsks, ret->psk);
+	}
+}
+
+struct llp_cover peer_access_cover(struct worker *w, const struct llp_cover_files *files)
 {
 	const struct config_security *s = &w->daemon->cfg.security;
 
 	return (struct llp_cover){.udp_port = (uint16_t)s->udp_port,
-				  .cert = s->certificate,
-				  .key = s->key,
+				  .files = files,
 				  .wanted = wants_cover,
 				  .accept = accepts_peer,
+				  .psk = find_psk,
+				  .refused = on_refused,
 				  .arg = w,
 				  .pays = handshakes_charge,
 				  .paid = handshakes_release};
@@ -173,7 +225,7 @@ bool peer_access_refuses_connect(const struct worker *w, const struct endpoint_a
 		struct peer_question q = {.direction = PEER_CONNECT,
 					  .port = to->port,
 					  .covered = cover != NULL,
-					  .identity = cover ? &cover->identity : NULL};
+					  .unproven = true};
 
 		if (refuses(w, &to->peer.a[i], &q, ret_reason))
 			return true;
@@ -203,7 +255,7 @@ bool peer_access_refuses(const struct worker *w, struct llp_conn *c, enum peer_d
 {
 	struct peer_question q = {.direction = direction};
 	struct llp_path path[LLP_MAX_PATHS];
-	struct peer_identity proven;
+	struct peer_proof proof;
 	struct llp_identity id;
 	struct llp_info info;
 	unsigned n;
@@ -213,11 +265,11 @@ bool peer_access_refuses(const struct worker *w, struct llp_conn *c, enum peer_d
 	llp_info(c, &info);
 	q.port = addr_port(direction == PEER_ACCEPT ? &info.local : &info.remote);
 	q.covered = info.covered;
-	if (info.covered && llp_identity_of(c, &id)) {
-		proven = proven_identity(&id);
-		q.identity = proven.kind ? &proven : NULL;
-	} else if (info.covered) {
-		q.identity = expected_identity(w, &info.remote);
+	/* A link that is made again: its handshake will show who the peer is. */
+	q.unproven = info.covered && !llp_identity_of(c, &id);
+	if (info.covered && !q.unproven) {
+		proof = proof_of(&id);
+		q.proof = &proof;
 	}
 	if (refuses(w, &info.remote, &q, ret_reason))
 		return true;

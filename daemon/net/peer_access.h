@@ -27,7 +27,10 @@ struct peer_access_proof {
 void peer_access_prove(const struct association *assoc, struct peer_access_proof *ret);
 
 /* DTLS as the configuration has it: who has to be encrypted, and who may be. */
-struct llp_cover peer_access_cover(struct worker *w);
+struct llp_cover peer_access_cover(struct worker *w, const struct llp_cover_files *files);
+
+/* The files of it, our own and those of rules. Valid as long as the configuration. */
+void peer_access_files(const struct config *cfg, struct llp_cover_files *ret);
 
 /* A new session or association of a program here. True: refused, with the sentence. */
 bool peer_access_refuses_connect(const struct worker *w, const struct endpoint_addrs *to,

@@ -35,6 +35,7 @@ static int open_user(struct worker *w, char *ret_reason, size_t len)
 {
 	struct daemon *d = w->daemon;
 	struct llp_config cfg = transport_config(&d->cfg);
+	struct llp_cover_files files;
 	struct llp_cover cover;
 
 	cfg.udp_port = (uint16_t)d->cfg.user.udp_port;
@@ -49,7 +50,8 @@ static int open_user(struct worker *w, char *ret_reason, size_t len)
 		cfg.ret_free_port = &d->udp_port; /* peers do not expect it at the next start */
 	else if (!d->cfg.private)
 		cfg.fd_store = fd_store_hooks(w->fd_store);
-	cover = peer_access_cover(w);
+	peer_access_files(&d->cfg, &files);
+	cover = peer_access_cover(w, &files);
 	if (d->cfg.security.udp_port)
 		cfg.cover = &cover;
 	return llp_user_open(&cfg, &association_llp_events, &w->net, ret_reason, len);

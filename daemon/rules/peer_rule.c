@@ -201,11 +201,25 @@ static const char *parse_identity(enum peer_identity_kind kind, const char *text
 		return read_fingerprint(text, ret->fingerprint)
 			       ? NULL
 			       : "has a fingerprint that is not 32 bytes in hexadecimal";
-	if (*text == '\0' || strlen(text) >= sizeof(ret->name) || strpbrk(text, "\"\\"))
-		return "has an identity that is empty or too long";
-	if (kind == PEER_IDENTITY_PSK && *text != '/')
+	if (*text == '\0' || strlen(text) >= sizeof(ret->file) || strpbrk(text, "\"\\"))
+		return "has a file whose path is empty or too long";
+	if (*text != '/')
 		return "has a file that is not absolute";
-	strcpy(ret->name, text);
+	strcpy(ret->file, text);
+	return NULL;
+}
+
+static const char *parse_host(const char *text, struct peer_identity *ret)
+{
+	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789._:-";
+
+	if (*ret->host)
+		return "has a word twice";
+	if (*text == '\0' || strlen(text) >= sizeof(ret->host) || text[strspn(text, good)])
+		return "has a host that is not a name of 1 to 127 letters, digits, dots, _ and -, "
+		       "or an address";
+	strcpy(ret->host, text);
 	return NULL;
 }
 
@@ -222,9 +236,11 @@ static void print_identity(const struct peer_identity *id, FILE *f)
 	char text[PEER_FINGERPRINT_TEXT];
 
 	if (id->kind == PEER_IDENTITY_CA)
-		fprintf(f, " ca=%s", id->name);
+		fprintf(f, " ca=%s", id->file);
+	if (*id->host)
+		fprintf(f, " host=%s", id->host);
 	if (id->kind == PEER_IDENTITY_PSK)
-		fprintf(f, " psk=%s", id->name);
+		fprintf(f, " psk=%s", id->file);
 	if (id->kind == PEER_IDENTITY_FINGERPRINT)
 		fprintf(f, " fingerprint=%s", peer_fingerprint_text(id->fingerprint, text));
 }
@@ -260,6 +276,8 @@ static const char *parse_word(char *word, peer_rule_word *other, struct peer_rul
 		return parse_identity(PEER_IDENTITY_FINGERPRINT, value, &ret->identity);
 	if (has_key(&value, "ca"))
 		return parse_identity(PEER_IDENTITY_CA, value, &ret->identity);
+	if (has_key(&value, "host"))
+		return parse_host(value, &ret->identity);
 	if (has_key(&value, "psk"))
 		return parse_identity(PEER_IDENTITY_PSK, value, &ret->identity);
 	return other(word, ret);
@@ -276,6 +294,8 @@ static const char *check_rule(const struct peer_rule *r)
 		return "has no prefix";
 	if (!says_something(r))
 		return "says nothing about its prefix";
+	if (*r->identity.host && r->identity.kind != PEER_IDENTITY_CA)
+		return "has a host without ca=";
 	return check_limits(r);
 }
 

@@ -18,7 +18,8 @@ enum {
 	PEER_RULE_RANGES = 8,
 	PEER_RULE_TEXT = 512, /* bytes of the text, with its NUL */
 	PEER_FINGERPRINT = 32,
-	PEER_IDENTITY_NAME = 108,
+	PEER_IDENTITY_FILE = 108,
+	PEER_IDENTITY_HOST = 128,
 };
 
 /* The networks of an IPv4 prefix have ::ffff:a.b.c.d; its bits count from there, too. */
@@ -49,15 +50,17 @@ enum peer_security {
 enum peer_identity_kind {
 	PEER_IDENTITY_NONE,
 	PEER_IDENTITY_FINGERPRINT, /* of its certificate, SHA-256 */
-	PEER_IDENTITY_CA,          /* a certificate of a CA, with this name */
-	PEER_IDENTITY_PSK,         /* the key of this file */
+	PEER_IDENTITY_CA,          /* a certificate of a CA of this file, with a name */
+	PEER_IDENTITY_PSK,         /* the pre-shared key of this file */
 };
 
 /* What a peer is, or has to be. */
 struct peer_identity {
 	uint32_t kind; /* enum peer_identity_kind */
 	uint8_t fingerprint[PEER_FINGERPRINT];
-	char name[PEER_IDENTITY_NAME]; /* or the file */
+	char file[PEER_IDENTITY_FILE];
+	/* The name in the certificate: ".a.example" is every host there, "" the peer's address. */
+	char host[PEER_IDENTITY_HOST];
 };
 
 struct peer_rule {

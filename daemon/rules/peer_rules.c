@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- which rule counts ---- */
 
@@ -102,13 +103,93 @@ int peer_rules_refuse_peer(const struct peer_rules *l, const uint8_t ip[16], cha
 	return i;
 }
 
-static bool same_identity(const struct peer_identity *a, const struct peer_identity *b)
+/* ---- who a peer is ---- */
+
+/* A sentence that is being made. */
+struct why {
+	char *to;
+	size_t len;
+	char ip[INET6_ADDRSTRLEN];
+};
+
+/* A host of the certificate; ".a.example" is in "b.a.example". */
+static bool is_host(const char *name, size_t len, const char *host)
 {
-	if (!b || a->kind != b->kind)
+	size_t n = strlen(host);
+
+	if (*host != '.')
+		return len == n && strncasecmp(name, host, n) == 0;
+	return len > n && *name != '.' && strncasecmp(name + len - n, host, n) == 0;
+}
+
+/* Names are those of hosts and addresses, each with its kind before it. */
+static bool has_name(const char *names, const char *kind, const char *host)
+{
+	size_t len, prefix = strlen(kind);
+
+	for (; *names; names += len + (names[len] == ' ')) {
+		len = strcspn(names, " ");
+		if (len > prefix && strncmp(names, kind, prefix) == 0 &&
+		    is_host(names + prefix, len - prefix, host))
+			return true;
+	}
+	return false;
+}
+
+/* The name that the certificate has to have, as an address if it is one. */
+static bool has_address(const char *host, char ret[INET6_ADDRSTRLEN])
+{
+	uint8_t ip[16];
+	int family = strchr(host, ':') ? AF_INET6 : AF_INET;
+
+	return inet_pton(family, host, ip) == 1 && inet_ntop(family, ip, ret, INET6_ADDRSTRLEN);
+}
+
+static bool refuse_name(const char *names, const char *host, const struct why *w)
+{
+	char address[INET6_ADDRSTRLEN];
+	bool is_address = has_address(host, address);
+
+	if (is_address ? has_name(names, "IP:", address) : has_name(names, "DNS:", host))
 		return false;
-	if (a->kind == PEER_IDENTITY_FINGERPRINT)
-		return memcmp(a->fingerprint, b->fingerprint, PEER_FINGERPRINT) == 0;
-	return strcmp(a->name, b->name) == 0;
+	snprintf(w->to, w->len, "%s has a certificate without the name %s", w->ip, host);
+	return true;
+}
+
+static bool refuse_ca(const struct peer_identity *id, const struct peer_proof *p,
+		      const struct why *w)
+{
+	for (unsigned i = 0; i < p->ncas; i++) {
+		if (strcmp(p->ca[i].file, id->file) != 0)
+			continue;
+		if (!p->ca[i].fault)
+			return refuse_name(p->names, *id->host ? id->host : w->ip, w);
+		snprintf(w->to, w->len, "%s has a certificate for which %s does not vouch: %s",
+			 w->ip, id->file, p->ca[i].fault);
+		return true;
+	}
+	snprintf(w->to, w->len, "%s has a certificate that was not compared with %s", w->ip,
+		 id->file);
+	return true;
+}
+
+/* A certificate is compared with a fingerprint or CA; a pre-shared key with its file. */
+static bool refuse_identity(const struct peer_identity *id, const struct peer_proof *p,
+			    const struct why *w)
+{
+	bool right = false;
+
+	if (id->kind == PEER_IDENTITY_NONE)
+		return false;
+	if (id->kind == PEER_IDENTITY_CA && p && p->fingerprint)
+		return refuse_ca(id, p, w);
+	if (id->kind == PEER_IDENTITY_FINGERPRINT && p && p->fingerprint)
+		right = memcmp(id->fingerprint, p->fingerprint, PEER_FINGERPRINT) == 0;
+	if (id->kind == PEER_IDENTITY_PSK && p && p->psk)
+		right = strcmp(id->file, p->psk) == 0;
+	if (!right)
+		snprintf(w->to, w->len, "%s has %s identity", w->ip, p ? "another" : "no");
+	return !right;
 }
 
 /* Who has to be somebody has to prove it, which is done under encryption alone. */
@@ -117,19 +198,22 @@ int peer_rules_refuse_security(const struct peer_rules *l, const struct peer_que
 {
 	int i = find_rule(l, q->ip, says_security);
 	const struct peer_rule *r = i < 0 ? NULL : &l->rule[i];
-	char text[INET6_ADDRSTRLEN];
+	struct why w = {.to = ret_why, .len = len};
 
+	ip_text(q->ip, w.ip);
 	if (!r || (!q->covered && r->security != PEER_SECURITY_REQUIRE && !r->identity.kind))
 		return -1;
 	if (!q->covered) {
-		snprintf(ret_why, len, "no clear text with %s", ip_text(q->ip, text));
+		snprintf(ret_why, len, "no clear text with %s", w.ip);
 		return i;
 	}
-	if (!r->identity.kind || same_identity(&r->identity, q->identity))
+	if (q->unproven)
 		return -1;
-	snprintf(ret_why, len, "%s has %s identity", ip_text(q->ip, text),
-		 q->identity ? "another" : "no");
-	return i;
+	if (q->proof && q->proof->untimely) {
+		snprintf(ret_why, len, "%s has a certificate that %s", w.ip, q->proof->untimely);
+		return i;
+	}
+	return refuse_identity(&r->identity, q->proof, &w) ? i : -1;
 }
 
 int peer_rules_refuse(const struct peer_rules *l, const struct peer_question *q, char *ret_why,
@@ -151,6 +235,13 @@ int peer_rules_cover(const struct peer_rules *l, const uint8_t ip[16])
 	const struct peer_rule *r = i < 0 ? NULL : &l->rule[i];
 
 	return r && (r->security == PEER_SECURITY_REQUIRE || r->identity.kind) ? i : -1;
+}
+
+int peer_rules_psk(const struct peer_rules *l, const uint8_t ip[16])
+{
+	int i = peer_rules_security(l, ip);
+
+	return i >= 0 && l->rule[i].identity.kind == PEER_IDENTITY_PSK ? i : -1;
 }
 
 bool peer_rules_can_refuse(const struct peer_rules *l)
@@ -193,14 +284,18 @@ const char *peer_rules_check(const struct peer_rules *l, const struct peer_rule 
 	return l->n == PEER_RULES ? "is one too many" : NULL;
 }
 
-const char *peer_rule_demands(const struct peer_rule *r, bool covers)
+const char *peer_rule_demands(const struct peer_rule *r, bool covers, bool has_cert)
 {
-	if (covers && r->identity.kind <= PEER_IDENTITY_FINGERPRINT)
+	if (r->security <= PEER_SECURITY_NONE && !r->identity.kind)
 		return NULL;
-	if (r->security > PEER_SECURITY_NONE && !covers)
-		return "has a security other than none, which no transport here has "
-		       "(security.udp_port)";
-	return r->identity.kind ? "has an identity, which no transport here can verify" : NULL;
+	if (covers && (has_cert || r->identity.kind == PEER_IDENTITY_PSK))
+		return NULL;
+	if (covers)
+		return "needs a certificate of this host (security.certificate)";
+	return r->identity.kind ? "has an identity, which no transport here can verify "
+				  "(security.udp_port)"
+				: "has a security other than none, which no transport here has "
+				  "(security.udp_port)";
 }
 
 static bool is_around(const struct peer_prefix *outer, const struct peer_prefix *inner)

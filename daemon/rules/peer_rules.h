@@ -29,12 +29,26 @@ enum peer_direction {
 	PEER_CONNECT, /* a program here connects to a port of the peer's */
 };
 
+/* The facts about a peer that a handshake has shown: a certificate or a pre-shared key. */
+struct peer_proof {
+	const uint8_t *fingerprint; /* of its certificate; NULL: there is none */
+	const char *untimely;       /* "is expired", "is not valid yet"; NULL: neither */
+	const char *names;          /* "DNS:a.example IP:192.0.2.1" */
+	const char *psk;            /* file of its pre-shared key; NULL: there is none */
+	unsigned ncas;
+	struct {
+		const char *file;
+		const char *fault; /* why the CA does not vouch for it; NULL: it does */
+	} ca[PEER_RULES];
+};
+
 struct peer_question {
 	enum peer_direction direction;
 	const uint8_t *ip; /* 16 bytes of the peer; IPv4 as ::ffff:a.b.c.d */
 	uint16_t port;
-	const struct peer_identity *identity; /* which it has proven; NULL: none */
-	bool covered;                         /* encrypted */
+	const struct peer_proof *proof; /* NULL: no handshake has shown any */
+	bool covered;                   /* encrypted */
+	bool unproven;                  /* a handshake will show who it is */
 };
 
 /* The index of the rule that refuses, with the refusal as a clause; or -1: allowed. */
@@ -58,12 +72,15 @@ int peer_rules_cover(const struct peer_rules *l, const uint8_t ip[16]);
 /* Whether a rule can refuse somebody: others have limits alone. */
 bool peer_rules_can_refuse(const struct peer_rules *l);
 
+/* The index of the rule by which this peer has to have a pre-shared key; -1: none. */
+int peer_rules_psk(const struct peer_rules *l, const uint8_t ip[16]);
+
 /* Why the rule cannot stand behind the others, as the fault of a text; NULL: it can. */
 const char *peer_rules_check(const struct peer_rules *l, const struct peer_rule *r);
 
-/* The demand of the rule that no transport here can meet, as the fault of a text; NULL: it has
- * none. covers: associations can be encrypted, and peers have certificates. */
-const char *peer_rule_demands(const struct peer_rule *r, bool covers);
+/* The demand of the rule that this host cannot meet, as the fault of a text; NULL: it has none.
+ * covers: associations can be encrypted; has_cert: this host has a certificate. */
+const char *peer_rule_demands(const struct peer_rule *r, bool covers, bool has_cert);
 
 /* The other rule with the longest prefix around that prefix of rule i, or -1. */
 int peer_rules_around(const struct peer_rules *l, unsigned i, unsigned prefix);

@@ -166,12 +166,13 @@ void llp_set_cc(struct llp *t, enum llp_cc cc, const struct llp_cc_rule *rules, 
 		t->ops->set_cc(t, cc, rules, n);
 }
 
-int llp_set_cover_files(struct llp *t, const char *cert, const char *key, char *ret_reason,
+int llp_set_cover_files(struct llp *t, const struct llp_cover_files *files, char *ret_reason,
 			size_t len)
 {
+	*ret_reason = 0;
 	if (!t->ops->set_cover_files)
 		return 0;
-	return t->ops->set_cover_files(t, cert, key, ret_reason, len);
+	return t->ops->set_cover_files(t, files, ret_reason, len);
 }
 
 int llp_set_tap(struct llp *t, const struct llp_tap *tap)

@@ -132,22 +132,46 @@ struct llp_fd_store {
 	void *arg;
 };
 
-/* Who a peer has proven to be. */
+enum { LLP_FILES = 16 };
+
+/* Who a peer has proven to be: by a certificate, or by a pre-shared key. Pointers are valid as long
+ * as the association or call that shows it. */
 struct llp_identity {
 	bool has_fingerprint;
 	uint8_t fingerprint[32]; /* SHA-256 of its certificate */
+	const char *untimely;    /* "is expired", "is not valid yet"; NULL: neither */
+	const char *names;       /* its subjectAltNames: "DNS:a.example IP:192.0.2.1" */
+	const char *psk;         /* file of its pre-shared key; NULL: it has shown none */
+	unsigned ncas;           /* the files of CAs that were asked about its certificate */
+	struct {
+		const char *file;
+		const char *fault; /* why the CA does not vouch for it; NULL: it does */
+	} ca[LLP_FILES];
+};
+
+/* Paths; "" or NULL: there is none. Not kept. */
+struct llp_cover_files {
+	const char *cert, *key; /* ours, in PEM */
+	unsigned ncas, npsks;
+	const char *ca[LLP_FILES];  /* of CAs that peers may have, in PEM */
+	const char *psk[LLP_FILES]; /* pre-shared keys, in hexadecimal digits */
 };
 
 /* Associations in DTLS (RFC 8261), on a UDP port of their own. */
 struct llp_cover {
-	uint16_t udp_port;      /* ours, and that of peers we connect to */
-	const char *cert, *key; /* files in PEM, read when the transport is opened */
+	uint16_t udp_port;                   /* ours, and that of peers we connect to */
+	const struct llp_cover_files *files; /* read when the transport is opened */
 	/* Whether an association that we begin with this peer is to be covered. */
 	bool (*wanted)(void *arg, const struct sockaddr_storage *peer);
 	/* Whether we speak to a peer who is that. we_began: the handshake. False: with a sentence;
 	 * ret_reason NULL: only asks, of a peer whose handshake was accepted. */
 	bool (*accept)(void *arg, const struct sockaddr_storage *peer,
 		       const struct llp_identity *id, bool we_began, char *ret_reason, size_t len);
+	/* The file of the pre-shared key for this peer; NULL: both ends show certificates. May be
+	 * NULL: no peer has one. */
+	const char *(*psk)(void *arg, const struct sockaddr_storage *peer);
+	/* A peer that we had accepted does not accept us. May be NULL. */
+	void (*refused)(void *arg, const struct sockaddr_storage *peer, const char *reason);
 	void *arg;
 	/* An association of llp_connect_at() with that user is to cause a handshake. most: all such
 	 * associations may have so many now. Returns the payment for it; NULL: the user has too
@@ -386,8 +410,9 @@ void llp_stats(const struct llp *t, struct llp_stats *ret);
 void llp_set_cc(struct llp *t, enum llp_cc cc, const struct llp_cc_rule *rules, unsigned n);
 
 /* Reads these files: later handshakes use them, and associations that are up go on. 0, also if the
- * transport has no DTLS; or -errno with a sentence, and the files before stay in use. */
-int llp_set_cover_files(struct llp *t, const char *cert, const char *key, char *ret_reason,
+ * transport has no DTLS, and the reason is "" or a warning; or -errno with a sentence, and the
+ * files before stay in use. */
+int llp_set_cover_files(struct llp *t, const struct llp_cover_files *files, char *ret_reason,
 			size_t len);
 
 /* Replaces the tap, which is copied; NULL removes it. `only` may end while it is tapped. 0;
@@ -440,7 +465,7 @@ struct llp_ops {
 	/* NULL: not a setting of this transport. */
 	void (*set_cc)(struct llp *t, enum llp_cc cc, const struct llp_cc_rule *rules, unsigned n);
 	/* NULL: no DTLS. */
-	int (*set_cover_files)(struct llp *t, const char *cert, const char *key, char *ret_reason,
+	int (*set_cover_files)(struct llp *t, const struct llp_cover_files *files, char *ret_reason,
 			       size_t len);
 	int (*set_tap)(struct llp *t, const struct llp_tap *tap); /* NULL: it sees no packets */
 	void (*shutdown)(struct llp_conn *c);

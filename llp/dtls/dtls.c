@@ -137,14 +137,11 @@ bool dtls_is_up(const struct dtls *d, const struct dtls_flow *flow)
 	return p && p->now;
 }
 
-bool dtls_peer_of(const struct dtls *d, const struct dtls_flow *flow, struct dtls_peer *ret)
+const struct dtls_peer *dtls_peer_of(const struct dtls *d, const struct dtls_flow *flow)
 {
 	const struct dtls_pair *p = dtls_table_find(&d->table, flow);
 
-	if (!p || !p->now)
-		return false;
-	*ret = p->now->peer;
-	return true;
+	return p && p->now ? &p->now->peer : NULL;
 }
 
 uint64_t dtls_heard_us(const struct dtls *d, const struct dtls_flow *flow)
@@ -159,6 +156,13 @@ uint64_t dtls_begun_us(const struct dtls *d, const struct dtls_flow *flow)
 	const struct dtls_pair *p = dtls_table_find(&d->table, flow);
 
 	return p && p->now ? p->now->begun_us : 0;
+}
+
+unsigned dtls_alert_of(const struct dtls *d, const struct dtls_flow *flow)
+{
+	const struct dtls_pair *p = dtls_table_find(&d->table, flow);
+
+	return p && p->next ? p->next->alert : 0;
 }
 
 size_t dtls_seal(struct dtls *d, const struct dtls_flow *flow, const struct span *part, unsigned n,
@@ -269,14 +273,13 @@ static void fill_event(struct dtls_pair *p, struct dtls_event *ret)
 {
 	*ret = (struct dtls_event){.flow = p->flow, .up = p->up};
 	if (p->up) {
-		if (p->now)
-			ret->peer = p->now->peer;
 		p->up = false;
 		return;
 	}
 	ret->closed = p->closed;
 	memcpy(ret->reason, p->reason, sizeof(ret->reason));
-	p->down = false;
+	ret->refused = p->refused;
+	p->down = p->refused = false;
 }
 
 bool dtls_event(struct dtls *d, struct dtls_event *ret)

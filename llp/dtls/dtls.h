@@ -16,7 +16,7 @@
 #define LLP_DTLS_H
 
 #include "llp/dtls/dtls_flow.h"
-#include "llp/dtls/dtls_identity.h"
+#include "llp/dtls/dtls_peer.h"
 #include "llp/dtls/dtls_record.h"
 
 struct dtls;
@@ -28,6 +28,9 @@ struct dtls_config {
 	/* Whether we speak to this peer. False: with a sentence. */
 	bool (*accept)(void *user, const struct dtls_flow *flow, const struct dtls_peer *peer,
 		       bool we_began, char *ret_reason, size_t len);
+	/* The file of the pre-shared key for this peer; NULL: both ends show certificates. May be
+	 * NULL: no peer has one. */
+	const char *(*psk)(void *user, const struct dtls_flow *flow);
 	void *user;
 	unsigned jobs; /* of a thread that makes handshakes; 0: the calls make them, for tests */
 	unsigned max_links, max_handshakes;
@@ -60,7 +63,8 @@ void dtls_close(struct dtls *d);
 /* Later handshakes use this identity. */
 void dtls_set_identity(struct dtls *d, struct dtls_identity *id);
 
-/* Begins a link, if there is none. -EAGAIN: there are max_links or max_handshakes. -ENOMEM. */
+/* Begins a link, if there is none. -EAGAIN: there are max_links or max_handshakes. -EACCES: the
+ * identity has no certificate, or lacks the pre-shared key for this peer. -ENOMEM. */
 int dtls_connect(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us);
 
 /* The same where a link is up: another connection begins beside the one that seals, which goes on
@@ -75,14 +79,17 @@ void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow);
 typedef bool dtls_flow_fn(void *arg, const struct dtls_flow *flow, bool begins);
 bool dtls_flows(const struct dtls *d, dtls_flow_fn *fn, void *arg);
 
-/* The peer of a link that is up. False: it is not. */
-bool dtls_peer_of(const struct dtls *d, const struct dtls_flow *flow, struct dtls_peer *ret);
+/* The peer of a link that is up, valid until the link changes. NULL: it is not up. */
+const struct dtls_peer *dtls_peer_of(const struct dtls *d, const struct dtls_flow *flow);
 
 /* When the last authentic record of a link arrived, or its handshake ended; 0: there is none. */
 uint64_t dtls_heard_us(const struct dtls *d, const struct dtls_flow *flow);
 
 /* When the handshake began whose keys a link seals with; 0: it is not up. */
 uint64_t dtls_begun_us(const struct dtls *d, const struct dtls_flow *flow);
+
+/* The last alert in clear text of a handshake that goes on, which may be anybody's; 0: none. */
+unsigned dtls_alert_of(const struct dtls *d, const struct dtls_flow *flow);
 
 /* True if packets can be sealed. */
 bool dtls_is_up(const struct dtls *d, const struct dtls_flow *flow);
@@ -140,7 +147,7 @@ struct dtls_event {
 	struct dtls_flow flow;
 	bool up; /* or has new keys: dtls_renew(), or a peer that had lost them; else it is down */
 	bool closed;              /* down without a refusal: it may begin again */
-	struct dtls_peer peer;    /* of a link that is up */
+	bool refused;             /* it is down because the peer, who has its keys, refuses us */
 	char reason[DTLS_REASON]; /* of one that is down */
 };
 

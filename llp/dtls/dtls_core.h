@@ -73,7 +73,8 @@ struct dtls_pair *dtls_pair_add(struct dtls *d, const struct dtls_flow *flow, bo
 /* There is room for a handshake that a peer begins. p: its link, or NULL. */
 bool dtls_pair_admits(struct dtls *d, const struct dtls_pair *p, const struct dtls_flow *flow);
 
-/* Begins a connection of this pair: hello as in dtls_link_new(). -EAGAIN, -ENOMEM. */
+/* Begins a connection of this pair: hello as in dtls_link_new(). -EAGAIN; -EACCES: we lack
+ * a certificate, or the pre-shared key for this peer; -ENOMEM. */
 int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello *hello,
 		    const struct span *datagram);
 

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 
 #include <openssl/err.h>
+#include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
-#include "llp/dtls/dtls_cookie.h"
 #include "util/cleanup.h"
 #include "util/undumped.h"
 
@@ -131,6 +131,15 @@ static int use_key(const struct load *l, const char *path, char *text, int len)
 	return r;
 }
 
+/* Peers refuse it; clear text goes on. */
+static void warn_of_time(const struct load *l, const char *path, const X509 *cert)
+{
+	if (X509_cmp_current_time(X509_get0_notAfter(cert)) < 0)
+		fail_load(l, path, "this certificate of ours is expired", 0);
+	else if (X509_cmp_current_time(X509_get0_notBefore(cert)) > 0)
+		fail_load(l, path, "this certificate of ours is not valid yet", 0);
+}
+
 /* The first certificate is ours, others are those between it and its CA. */
 static int use_cert(const struct load *l, const char *path, char *text, int len)
 {
@@ -142,141 +151,169 @@ static int use_cert(const struct load *l, const char *path, char *text, int len)
 	if (!cert || SSL_CTX_use_certificate(l->id->ctx, cert) != 1 ||
 	    X509_digest(cert, EVP_sha256(), l->id->fingerprint, &n) != 1)
 		r = fail_load(l, path, "has no certificate in PEM", -EINVAL);
-	else if (X509_cmp_current_time(X509_get0_notAfter(cert)) < 0)
-		r = fail_load(l, path, "this certificate of ours is expired", -EINVAL);
+	else
+		warn_of_time(l, path, cert);
 	while (r == 0 && (more = PEM_read_bio_X509(b, NULL, no_password, NULL)))
 		SSL_CTX_add0_chain_cert(l->id->ctx, more);
 	ERR_clear_error();
 	X509_free(cert);
 	BIO_free(b);
-	l->id->has_cert = r == 0;
 	return r;
 }
 
 static int use_ca(const struct load *l, const char *path, char *text, int len)
 {
-	X509_STORE *store = SSL_CTX_get_cert_store(l->id->ctx);
+	struct dtls_ca *ca = &l->id->ca[l->id->ncas++];
 	BIO *b = BIO_new_mem_buf(text, len);
 	X509 *cert;
 	int n = 0;
 
-	while (b && (cert = PEM_read_bio_X509(b, NULL, no_password, NULL))) {
-		n += X509_STORE_add_cert(store, cert);
+	snprintf(ca->path, sizeof(ca->path), "%s", path);
+	ca->store = X509_STORE_new();
+	while (ca->store && b && (cert = PEM_read_bio_X509(b, NULL, no_password, NULL))) {
+		n += X509_STORE_add_cert(ca->store, cert);
 		X509_free(cert);
 	}
 	ERR_clear_error();
 	BIO_free(b);
-	l->id->has_ca = n > 0;
 	return n > 0 ? 0 : fail_load(l, path, "has no certificate in PEM", -EINVAL);
 }
 
 /* ---- pre-shared keys ---- */
 
+/* The same at both ends without being configured, and with another key another one, so that a
+ * wrong key is refused by name. A key of random bytes stays secret. */
+static bool name_psk(struct dtls_psk *p)
+{
+	static const uint8_t label[] = "name of a pre-shared key of ddpsctpd";
+	uint8_t mac[EVP_MAX_MD_SIZE];
+	unsigned n;
+
+	if (!HMAC(EVP_sha256(), p->key, (int)p->len, label, sizeof(label), mac, &n))
+		return false;
+	strcpy(p->name, "ddp-");
+	for (unsigned i = 0; i < 8; i++)
+		sprintf(p->name + 4 + 2 * i, "%02x", mac[i]);
+	return true;
+}
+
 static int use_psk(const struct load *l, const char *path, char *text, int len)
 {
-	size_t n = 0;
+	struct dtls_psk *p = &l->id->psk[l->id->npsks++];
 
+	snprintf(p->path, sizeof(p->path), "%s", path);
 	while (len > 0 && strchr(" \t\r\n", text[len - 1]))
 		text[--len] = 0;
-	if (OPENSSL_hexstr2buf_ex(l->id->psk, sizeof(l->id->psk), &n, text, 0) != 1 || n < MIN_PSK)
+	if (OPENSSL_hexstr2buf_ex(p->key, sizeof(p->key), &p->len, text, 0) != 1 ||
+	    p->len < MIN_PSK)
 		return fail_load(l, path, "is not 16 to 64 bytes in hexadecimal digits", -EINVAL);
-	l->id->psk_len = n;
-	return 0;
+	return name_psk(p) ? 0 : fail_load(l, path, strerror(ENOMEM), -ENOMEM);
+}
+
+static unsigned copy_psk(const struct dtls_psk *p, uint8_t *psk, unsigned max)
+{
+	if (p->len > max)
+		return 0;
+	memcpy(psk, p->key, p->len);
+	return (unsigned)p->len;
 }
 
 static unsigned client_psk(SSL *ssl, const char *hint, char *name, unsigned max_name, uint8_t *psk,
 			   unsigned max)
 {
-	const struct dtls_identity *id = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+	const struct dtls_auth *auth = SSL_get_app_data(ssl);
 
 	(void)hint;
-	if (strlen(id->psk_name) >= max_name || id->psk_len > max)
+	if (strlen(auth->psk->name) >= max_name)
 		return 0;
-	strcpy(name, id->psk_name);
-	memcpy(psk, id->psk, id->psk_len);
-	return (unsigned)id->psk_len;
+	strcpy(name, auth->psk->name);
+	return copy_psk(auth->psk, psk, max);
 }
 
 static unsigned server_psk(SSL *ssl, const char *name, uint8_t *psk, unsigned max)
 {
-	const struct dtls_identity *id = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+	const struct dtls_auth *auth = SSL_get_app_data(ssl);
 
-	if (!name || strcmp(name, id->psk_name) != 0 || id->psk_len > max)
+	if (!name || strcmp(name, auth->psk->name) != 0)
 		return 0;
-	memcpy(psk, id->psk, id->psk_len);
-	return (unsigned)id->psk_len;
+	return copy_psk(auth->psk, psk, max);
 }
 
 /* ---- the context ---- */
 
-/* Whom the peer is, and whether we speak to it, is judged after the handshake: then the refusal has
+/* Who the peer is, and whether we speak to it, is judged after the handshake: then the refusal has
  * a sentence. */
 static int accept_chain(X509_STORE_CTX *store, void *arg)
 {
+	(void)store;
 	(void)arg;
-	X509_verify_cert(store);
-	ERR_clear_error();
 	return 1;
 }
 
 /* The owner of the handshake has checked it before. */
 static int check_cookie(SSL *ssl, const uint8_t *cookie, unsigned len)
 {
-	const uint8_t *expected = SSL_get_app_data(ssl);
+	const struct dtls_auth *auth = SSL_get_app_data(ssl);
 
-	return len == DTLS_COOKIE && CRYPTO_memcmp(cookie, expected, len) == 0;
+	return len == DTLS_COOKIE && CRYPTO_memcmp(cookie, auth->cookie, len) == 0;
 }
 
-void dtls_identity_expect_cookie(SSL *ssl, const uint8_t *cookie)
+static void demand_level(SSL_CTX *ctx)
 {
-	SSL_set_app_data(ssl, (uint8_t *)(uintptr_t)cookie);
+	if (SSL_CTX_get_security_level(ctx) < DTLS_SECURITY_LEVEL)
+		SSL_CTX_set_security_level(ctx, DTLS_SECURITY_LEVEL);
 }
 
-static int make_context(const struct load *l, const struct dtls_files *f)
+static int make_context(const struct load *l, const char *suites, SSL_CTX **ret)
 {
-	SSL_CTX *ctx = SSL_CTX_new(DTLS_method());
-	const char *suites = f->cert && f->psk ? CERT_SUITES ":" PSK_SUITES
-			     : f->cert         ? CERT_SUITES
-					       : PSK_SUITES;
+	SSL_CTX *ctx = *ret = SSL_CTX_new(DTLS_method());
 
-	l->id->ctx = ctx;
 	if (!ctx || !SSL_CTX_set_min_proto_version(ctx, DTLS1_2_VERSION) ||
 	    !SSL_CTX_set_cipher_list(ctx, suites))
 		return fail_load(l, "OpenSSL", "has no DTLS 1.2 with AES-GCM", -EINVAL);
-	SSL_CTX_set_app_data(ctx, l->id);
+	demand_level(ctx);
 	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET | SSL_OP_NO_QUERY_MTU);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
-	SSL_CTX_set_dh_auto(ctx, 1);
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	SSL_CTX_set_cookie_verify_cb(ctx, check_cookie);
 	SSL_CTX_set_cert_verify_callback(ctx, accept_chain, NULL);
 	return 0;
 }
 
-static int load_psk(const struct load *l, const struct dtls_files *f)
+static int load_certificate(const struct load *l, const struct dtls_files *f)
 {
-	if (strlen(f->psk_name) >= DTLS_NAME)
-		return fail_load(l, f->psk_name, "the name of this key has more than 127 bytes",
-				 -EINVAL);
-	strcpy(l->id->psk_name, f->psk_name);
-	SSL_CTX_set_psk_client_callback(l->id->ctx, client_psk);
-	SSL_CTX_set_psk_server_callback(l->id->ctx, server_psk);
-	return with_file(l, f->psk, true, use_psk);
+	int r = make_context(l, CERT_SUITES, &l->id->ctx);
+
+	if (r == 0)
+		r = with_file(l, f->cert, false, use_cert);
+	return r == 0 ? with_file(l, f->key, true, use_key) : r;
+}
+
+static int load_psks(const struct load *l, const struct dtls_files *f)
+{
+	int r = make_context(l, PSK_SUITES, &l->id->psk_ctx);
+
+	if (r < 0)
+		return r;
+	SSL_CTX_set_dh_auto(l->id->psk_ctx, 1);
+	SSL_CTX_set_psk_client_callback(l->id->psk_ctx, client_psk);
+	SSL_CTX_set_psk_server_callback(l->id->psk_ctx, server_psk);
+	for (unsigned i = 0; r == 0 && i < f->npsks; i++)
+		r = with_file(l, f->psk[i], true, use_psk);
+	return r;
 }
 
 static int load_all(const struct load *l, const struct dtls_files *f)
 {
-	int r = make_context(l, f);
+	int r = 0;
 
-	if (r == 0 && f->cert)
-		r = with_file(l, f->cert, false, use_cert);
-	if (r == 0 && f->cert)
-		r = with_file(l, f->key, true, use_key);
-	if (r == 0 && f->ca)
-		r = with_file(l, f->ca, false, use_ca);
-	if (r == 0 && f->psk)
-		r = load_psk(l, f);
-	return r;
+	if (!f->cert && f->npsks == 0)
+		return fail_load(l, "identity", "has no certificate and no key", -EINVAL);
+	if (f->cert)
+		r = load_certificate(l, f);
+	for (unsigned i = 0; r == 0 && i < f->ncas; i++)
+		r = with_file(l, f->ca[i], false, use_ca);
+	return r == 0 && f->npsks > 0 ? load_psks(l, f) : r;
 }
 
 int dtls_identity_load(const struct dtls_files *f, char *ret_reason, size_t len,
@@ -285,11 +322,11 @@ int dtls_identity_load(const struct dtls_files *f, char *ret_reason, size_t len,
 	struct load l = {undumped_map(sizeof(*l.id), 0), ret_reason, len};
 	int r;
 
+	*ret_reason = 0;
 	if (!l.id)
 		return fail_load(&l, "identity", strerror(ENOMEM), -ENOMEM);
 	l.id->users = 1;
-	r = f->cert || f->psk ? load_all(&l, f)
-			      : fail_load(&l, "identity", "has no certificate and no key", -EINVAL);
+	r = load_all(&l, f);
 	if (r < 0) {
 		dtls_identity_drop(l.id);
 		return r;
@@ -309,49 +346,29 @@ void dtls_identity_drop(struct dtls_identity *id)
 	if (!id || --id->users > 0)
 		return;
 	SSL_CTX_free(id->ctx);
+	SSL_CTX_free(id->psk_ctx);
+	for (unsigned i = 0; i < id->ncas; i++)
+		X509_STORE_free(id->ca[i].store);
 	OPENSSL_cleanse(id, sizeof(*id));
 	undumped_unmap(id, sizeof(*id));
 }
 
-/* ---- peers ---- */
+/* ---- use ---- */
 
-static bool is_valid_now(X509 *cert, char *ret_reason, size_t len)
+const struct dtls_psk *dtls_identity_psk(const struct dtls_identity *id, const char *path)
 {
-	if (X509_cmp_current_time(X509_get0_notAfter(cert)) < 0)
-		snprintf(ret_reason, len, "the certificate of the peer is expired");
-	else if (X509_cmp_current_time(X509_get0_notBefore(cert)) > 0)
-		snprintf(ret_reason, len, "the certificate of the peer is not valid yet");
-	else
-		return true;
-	return false;
+	for (unsigned i = 0; i < id->npsks; i++)
+		if (strcmp(id->psk[i].path, path) == 0)
+			return &id->psk[i];
+	return NULL;
 }
 
-/* A zero byte in it would end the name early for those that compare it. */
-static void read_name(X509 *cert, char *ret, size_t len)
+SSL *dtls_identity_open(const struct dtls_identity *id, const struct dtls_auth *auth)
 {
-	int n = X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, ret,
-					  (int)len);
+	SSL_CTX *ctx = auth->psk ? id->psk_ctx : id->ctx;
+	SSL *ssl = ctx ? SSL_new(ctx) : NULL;
 
-	if (n < 0 || (size_t)n + 1 >= len || strlen(ret) != (size_t)n)
-		ret[0] = 0;
-}
-
-bool dtls_identity_check(const struct dtls_identity *id, SSL *ssl, struct dtls_peer *ret,
-			 char *ret_reason, size_t len)
-{
-	X509 *cert = SSL_get0_peer_certificate(ssl);
-	unsigned n = DTLS_FINGERPRINT;
-
-	*ret = (struct dtls_peer){0};
-	if (!cert) { /* then the suite has a pre-shared key, and the peer has shown that it has it
-		      */
-		memcpy(ret->psk_name, id->psk_name, sizeof(ret->psk_name));
-		return true;
-	}
-	if (!is_valid_now(cert, ret_reason, len))
-		return false;
-	ret->has_cert = X509_digest(cert, EVP_sha256(), ret->fingerprint, &n) == 1;
-	if (id->has_ca && SSL_get_verify_result(ssl) == X509_V_OK)
-		read_name(cert, ret->ca_name, sizeof(ret->ca_name));
-	return true;
+	if (ssl)
+		SSL_set_app_data(ssl, (struct dtls_auth *)(uintptr_t)auth);
+	return ssl;
 }

@@ -161,7 +161,10 @@ static void got_alert(struct dtls *d, struct dtls_pair *p, struct dtls_link *l,
 		snprintf(reason, sizeof(reason), "the peer closed the connection");
 	else
 		snprintf(reason, sizeof(reason), "the peer refused the connection: alert %u%s",
-			 alert->p[1], alert->p[1] == DTLS_ACCESS_DENIED ? ", access denied" : "");
+			 alert->p[1],
+			 alert->p[1] == DTLS_ACCESS_DENIED
+				 ? ", access denied: its journal names the rule"
+				 : "");
 	if (alert->p[1] == DTLS_CLOSE_NOTIFY)
 		dtls_pair_close(d, p, l, reason);
 	else if (l == p->now && p->old)

@@ -50,13 +50,12 @@ static void end_handshake(struct dtls_link *l)
 {
 	struct dtls_handshake *hs = l->hs;
 
-	if (!hs->bio.has_keys)
+	if (!hs->bio.has_keys) {
 		fail_step(hs, "the handshake has no keys");
-	else if (!dtls_identity_check(l->identity, l->ssl, &hs->peer, hs->reason,
-				      sizeof(hs->reason)))
-		hs->outcome = DTLS_STEP_REFUSED;
-	else
-		hs->outcome = DTLS_STEP_DONE;
+		return;
+	}
+	dtls_peer_read(l->identity, &hs->auth, l->ssl, &hs->peer);
+	hs->outcome = DTLS_STEP_DONE;
 }
 
 static void run_step(struct dtls_job *j)
@@ -184,8 +183,6 @@ static void take_outcome(struct dtls_link *l, uint64_t now_us)
 	begin_flight(l, now_us);
 	if (o == DTLS_STEP_FAILED)
 		fail_handshake(l, now_us);
-	else if (o == DTLS_STEP_REFUSED)
-		bring_down(l, l->hs->reason);
 	else if (!take_keys(l))
 		bring_down(l, "no memory for the keys of a connection");
 	else if (o == DTLS_STEP_DONE)
@@ -216,13 +213,14 @@ static unsigned choose_timeout(SSL *ssl, unsigned us)
 static bool make_handshake(struct dtls_link *l)
 {
 	l->hs = undumped_heap_alloc(sizeof(*l->hs)); /* it has keys */
-	if (l->hs)
-		memset(l->hs, 0, sizeof(*l->hs));
-	l->ssl = l->hs ? SSL_new(l->identity->ctx) : NULL;
+	if (!l->hs)
+		return false;
+	memset(l->hs, 0, sizeof(*l->hs));
+	l->hs->auth.psk = l->psk;
+	l->ssl = dtls_identity_open(l->identity, &l->hs->auth);
 	if (!l->ssl || dtls_bio_attach(&l->hs->bio, l->ssl) < 0)
 		return false;
 	l->hs->bio.server = l->server;
-	dtls_identity_expect_cookie(l->ssl, l->hs->cookie);
 	SSL_set_mtu(l->ssl, DTLS_FLIGHT_MTU);
 	if (l->server)
 		SSL_set_accept_state(l->ssl);
@@ -238,19 +236,20 @@ static void set_hello(struct dtls_link *l, const struct dtls_hello *h, const uin
 	l->has_random = true;
 	l->seq = h->seq;
 	memcpy(l->random, h->random, DTLS_RANDOM);
-	memcpy(l->hs->cookie, h->cookie, DTLS_COOKIE);
+	memcpy(l->hs->auth.cookie, h->cookie, DTLS_COOKIE);
 	dtls_queue_put(&l->hs->pending, p, n);
 }
 
-struct dtls_link *dtls_link_new(struct dtls_identity *id, struct dtls_worker *w, void *owner,
-				const struct dtls_hello *hello, const uint8_t *p, size_t n,
-				uint64_t first_us, uint64_t now_us)
+struct dtls_link *dtls_link_new(struct dtls_identity *id, const struct dtls_psk *psk,
+				struct dtls_worker *w, void *owner, const struct dtls_hello *hello,
+				const uint8_t *p, size_t n, uint64_t first_us, uint64_t now_us)
 {
 	struct dtls_link *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return NULL;
 	l->identity = dtls_identity_use(id);
+	l->psk = psk;
 	l->worker = w;
 	l->owner = owner;
 	l->server = hello;

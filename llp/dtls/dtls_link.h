@@ -15,7 +15,7 @@
 
 #include "llp/dtls/dtls_bio.h"
 #include "llp/dtls/dtls_cookie.h"
-#include "llp/dtls/dtls_identity.h"
+#include "llp/dtls/dtls_peer.h"
 #include "llp/dtls/dtls_worker.h"
 
 enum dtls_link_state {
@@ -28,7 +28,6 @@ enum dtls_outcome {                   /* of a step */
 		    DTLS_STEP_MORE,   /* it waits for datagrams */
 		    DTLS_STEP_FAILED, /* perhaps by a datagram that somebody else has sent */
 		    DTLS_STEP_DONE,
-		    DTLS_STEP_REFUSED, /* the peer is who it says, and we don't speak to it */
 };
 
 /* Only while the handshake lasts. */
@@ -38,7 +37,7 @@ struct dtls_handshake {
 	struct dtls_bio bio;
 	enum dtls_outcome outcome;
 	bool listens; /* of a server: its first step reads the hello */
-	uint8_t cookie[DTLS_COOKIE];
+	struct dtls_auth auth;
 	struct dtls_peer peer;
 	char reason[DTLS_REASON];
 };
@@ -47,6 +46,7 @@ struct dtls_link {
 	struct dtls_job job;
 	struct dtls_worker *worker; /* NULL: steps run at once */
 	struct dtls_identity *identity;
+	const struct dtls_psk *psk; /* of it; NULL: certificates at both ends */
 	struct ssl_st *ssl;
 	struct dtls_handshake *hs;
 	void *owner; /* NULL: nobody wants it, it is freed after its step */
@@ -70,12 +70,12 @@ struct dtls_link {
 	uint64_t begun_us, up_us, resend_us, interval_us, first_us;
 };
 
-/* hello: of a client with a good cookie, in the datagram of n bytes at p; NULL: we are the client.
- * The first step follows. first_us: after which a flight is sent again, then after twice that, and
- * so on. NULL: no memory. */
-struct dtls_link *dtls_link_new(struct dtls_identity *id, struct dtls_worker *w, void *owner,
-				const struct dtls_hello *hello, const uint8_t *p, size_t n,
-				uint64_t first_us, uint64_t now_us);
+/* psk: of the identity; NULL: both ends show certificates. hello: of a client with a good cookie,
+ * in the datagram of n bytes at p; NULL: we are the client. The first step follows. first_us: after
+ * which a flight is sent again, then after twice that, and so on. NULL: no memory. */
+struct dtls_link *dtls_link_new(struct dtls_identity *id, const struct dtls_psk *psk,
+				struct dtls_worker *w, void *owner, const struct dtls_hello *hello,
+				const uint8_t *p, size_t n, uint64_t first_us, uint64_t now_us);
 
 /* Frees it, or leaves that to dtls_link_finish(). NULL is fine. */
 void dtls_link_free(struct dtls_link *l);

@@ -66,18 +66,32 @@ static bool may_begin(struct dtls *d, const struct dtls_pair *p, bool theirs)
 	return d->table.handshakes - p->counted < d->cfg.max_handshakes;
 }
 
+/* False: we lack a certificate, or the pre-shared key for the peer. */
+static bool choose_key(const struct dtls *d, const struct dtls_pair *p, const struct dtls_psk **ret)
+{
+	const char *path = d->cfg.psk ? d->cfg.psk(d->cfg.user, &p->flow) : NULL;
+
+	*ret = path ? dtls_identity_psk(d->identity, path) : NULL;
+	return *ret || (!path && d->identity->ctx);
+}
+
 int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello *hello,
 		    const struct span *datagram)
 {
+	const struct dtls_psk *psk;
+
 	if (!may_begin(d, p, hello != NULL))
 		return -EAGAIN;
+	if (!choose_key(d, p, &psk))
+		return -EACCES;
 	/* Its client may seal with these keys already: its Finished was right. */
 	if (is_up(p->next))
 		dtls_pair_promote(d, p);
 	dtls_pair_drop(&p->next);
 	p->hinted = false;
-	p->next = dtls_link_new(d->identity, d->worker, p, hello, datagram ? datagram->p : NULL,
-				datagram ? datagram->len : 0, d->cfg.resend_us, d->now_us);
+	p->next =
+		dtls_link_new(d->identity, psk, d->worker, p, hello, datagram ? datagram->p : NULL,
+			      datagram ? datagram->len : 0, d->cfg.resend_us, d->now_us);
 	if (!p->next) {
 		dtls_pair_note(d, p);
 		return -ENOMEM;
@@ -106,7 +120,7 @@ static void go_up(struct dtls *d, struct dtls_pair *p)
 
 static void go_down(struct dtls *d, struct dtls_pair *p, const char *reason)
 {
-	p->renews = p->closed = false;
+	p->renews = p->closed = p->refused = false;
 	p->down = true;
 	snprintf(p->reason, sizeof(p->reason), "%s", reason);
 	add_event(d, p);
@@ -170,15 +184,15 @@ void dtls_pair_settle(struct dtls *d, struct dtls_pair *p)
 	dtls_pair_note(d, p);
 }
 
-static void lose_current(struct dtls *d, struct dtls_pair *p, const char *reason)
+/* True: the link is down. */
+static bool lose_current(struct dtls_pair *p)
 {
 	dtls_pair_drop(&p->now);
-	if (is_up(p->next)) {
-		p->now = p->next;
-		p->next = NULL;
-	} else if (!p->next) {
-		go_down(d, p, reason);
-	}
+	if (!is_up(p->next))
+		return !p->next;
+	p->now = p->next;
+	p->next = NULL;
+	return false;
 }
 
 void dtls_pair_return(struct dtls *d, struct dtls_pair *p, const char *reason)
@@ -188,29 +202,40 @@ void dtls_pair_return(struct dtls *d, struct dtls_pair *p, const char *reason)
 	p->old = NULL;
 	p->retry_us = d->now_us + RETRY_US;
 	go_down(d, p, reason);
+	p->refused = true;
 	dtls_pair_note(d, p);
+}
+
+/* True: there is an event. */
+static bool lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, bool refused,
+		 const char *reason)
+{
+	bool down = false;
+
+	if (l == p->old) {
+		dtls_pair_drop(&p->old);
+	} else if (l == p->next) {
+		down = p->renews || refused;
+		dtls_pair_drop(&p->next);
+	} else {
+		down = lose_current(p);
+	}
+	if (down)
+		go_down(d, p, reason);
+	dtls_pair_note(d, p);
+	return down;
 }
 
 void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason)
 {
-	if (l == p->old) {
-		dtls_pair_drop(&p->old);
-	} else if (l == p->next) {
-		if (p->renews)
-			go_down(d, p, reason);
-		dtls_pair_drop(&p->next);
-	} else {
-		lose_current(d, p, reason);
-	}
-	dtls_pair_note(d, p);
+	p->refused |= lose(d, p, l, true, reason);
 }
 
 void dtls_pair_close(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason)
 {
 	bool before = p->down;
 
-	dtls_pair_lose(d, p, l, reason);
-	p->closed = p->down && !before;
+	p->closed = lose(d, p, l, false, reason) && !before;
 }
 
 /* ---- time ---- */

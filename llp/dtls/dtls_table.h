@@ -33,6 +33,7 @@ struct dtls_pair {
 	uint64_t gone_us;  /* first ICMP message since then that the peer's port is closed */
 	bool up, down;     /* events that were not fetched yet */
 	bool closed;       /* as in struct dtls_event */
+	bool refused;      /* as there */
 	/* A sealed alert that arrived while the thread had the handshake whose keys open it. */
 	uint8_t early[DTLS_EARLY];
 	size_t early_len;

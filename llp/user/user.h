@@ -223,13 +223,14 @@ void llp_user_write(struct user *t);
 
 /* ---- user_cover.c ---- */
 
-/* Reads the files of cfg.cover. -errno, with a sentence or without. */
+/* Reads the files of cfg.cover. 0, the reason is "" or a warning; -errno, with a sentence or
+ * without. */
 typedef void user_random_fn(void *user, void *ret, size_t len);
 int llp_user_cover_open(struct user *t, user_random_fn *random, char *ret_reason, size_t len);
 /* Tells the peers of all links that we close them. */
 void llp_user_cover_end(struct user *t);
 void llp_user_cover_close(struct user *t);
-int llp_user_cover_set_files(struct llp *llp, const char *cert, const char *key, char *ret_reason,
+int llp_user_cover_set_files(struct llp *llp, const struct llp_cover_files *files, char *ret_reason,
 			     size_t len);
 
 /* To poll; -1: none. */
@@ -247,6 +248,10 @@ void llp_user_cover_each(struct user *t, const struct sctp_flow *flow, void *arg
 
 /* Begins the link to its peer. 0; 1: it is up already, so the association need not wait; -errno. */
 int llp_user_cover_connect(struct user_conn *c);
+
+/* The meaning of the alert in a handshake that has no end, as the end of a sentence; NULL: there
+ * was none. */
+const char *llp_user_cover_alert(const struct user_conn *c);
 
 /* The association has no answer: if its peer was silent for so long, it may have lost our keys, and
  * there is another handshake. False: there is no room for that now. */

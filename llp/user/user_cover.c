@@ -93,12 +93,37 @@ static struct dtls_flow flow_of_conn(const struct user_conn *c)
 
 /* ---- opening ---- */
 
+_Static_assert((int)LLP_FILES == (int)DTLS_FILES, "files of all rules");
+
+static struct dtls_files files_of(const struct llp_cover_files *f)
+{
+	struct dtls_files ret = {.ncas = f->ncas, .npsks = f->npsks};
+
+	if (f->cert && *f->cert) {
+		ret.cert = f->cert;
+		ret.key = f->key;
+	}
+	memcpy(ret.ca, f->ca, sizeof(ret.ca));
+	memcpy(ret.psk, f->psk, sizeof(ret.psk));
+	return ret;
+}
+
 static struct llp_identity identity_of(const struct dtls_peer *p)
 {
-	struct llp_identity id = {.has_fingerprint = p->has_cert};
+	struct llp_identity id = {
+		.has_fingerprint = p->has_cert,
+		.untimely = p->untimely,
+		.names = p->names,
+		.psk = p->psk ? p->psk->path : NULL,
+		.ncas = p->has_cert ? p->by->ncas : 0,
+	};
 
 	_Static_assert(sizeof(id.fingerprint) == DTLS_FINGERPRINT, "both are SHA-256");
 	memcpy(id.fingerprint, p->fingerprint, sizeof(id.fingerprint));
+	for (unsigned i = 0; i < id.ncas; i++) {
+		id.ca[i].file = p->by->ca[i].path;
+		id.ca[i].fault = p->fault[i];
+	}
 	return id;
 }
 
@@ -113,12 +138,22 @@ static bool accept_peer(void *user, const struct dtls_flow *flow, const struct d
 	return v->cfg.accept(v->cfg.arg, &a, &id, we_began, ret_reason, len);
 }
 
+static const char *find_psk(void *user, const struct dtls_flow *flow)
+{
+	const struct user_cover *v = user;
+	struct sockaddr_storage a;
+
+	peer_of(flow, &a);
+	return v->cfg.psk ? v->cfg.psk(v->cfg.arg, &a) : NULL;
+}
+
 static int open_dtls(struct user *t, struct user_cover *v, user_random_fn *random,
 		     struct dtls_identity *id)
 {
 	const struct dtls_config cfg = {
 		.random = random,
 		.accept = accept_peer,
+		.psk = find_psk,
 		.user = v,
 		.jobs = JOBS,
 		.max_links = LLP_SCTP_MAX_CONNS,
@@ -136,7 +171,7 @@ static int open_dtls(struct user *t, struct user_cover *v, user_random_fn *rando
 int llp_user_cover_open(struct user *t, user_random_fn *random, char *ret_reason, size_t len)
 {
 	const struct llp_cover *cfg = t->sctp.cfg.cover;
-	const struct dtls_files files = {.cert = cfg->cert, .key = cfg->key};
+	const struct dtls_files files = files_of(cfg->files);
 	struct dtls_identity *id;
 	struct user_cover *v;
 	int r = dtls_identity_load(&files, ret_reason, len, &id);
@@ -147,7 +182,7 @@ int llp_user_cover_open(struct user *t, user_random_fn *random, char *ret_reason
 	r = v ? 0 : -ENOMEM;
 	if (r == 0) {
 		v->cfg = *cfg;
-		v->cfg.cert = v->cfg.key = NULL;
+		v->cfg.files = NULL;
 		random(NULL, v->key, sizeof(v->key));
 		for (unsigned i = 0; i < BUCKETS; i++)
 			list_init(&v->conns[i]);
@@ -190,10 +225,10 @@ void llp_user_cover_close(struct user *t)
 	t->cover = NULL;
 }
 
-int llp_user_cover_set_files(struct llp *llp, const char *cert, const char *key, char *ret_reason,
+int llp_user_cover_set_files(struct llp *llp, const struct llp_cover_files *cfg, char *ret_reason,
 			     size_t len)
 {
-	const struct dtls_files files = {.cert = cert, .key = key};
+	const struct dtls_files files = files_of(cfg);
 	struct user *t = (struct user *)llp;
 	struct dtls_identity *id;
 	int r;
@@ -261,15 +296,15 @@ bool llp_user_cover_wanted(const struct user *t, const struct llp_addrs *peer)
 static bool is_current(struct user *t, const struct dtls_flow *f)
 {
 	struct user_cover *v = t->cover;
+	const struct dtls_peer *peer = dtls_peer_of(v->dtls, f);
 	struct sockaddr_storage a;
 	struct llp_identity id;
-	struct dtls_peer peer;
 
 	if (t->now_us - dtls_heard_us(v->dtls, f) >= FRESH_S * (uint64_t)SECOND ||
-	    dtls_begun_us(v->dtls, f) <= v->files_us || !dtls_peer_of(v->dtls, f, &peer))
+	    dtls_begun_us(v->dtls, f) <= v->files_us || !peer)
 		return false;
 	peer_of(f, &a);
-	id = identity_of(&peer);
+	id = identity_of(peer);
 	return v->cfg.accept(v->cfg.arg, &a, &id, true, NULL, 0);
 }
 
@@ -283,6 +318,26 @@ int llp_user_cover_connect(struct user_conn *c)
 		return 1;
 	return llp_user_paid_begin(&t->cover->paid, &t->cover->cfg, d, &f, c->sctp.base.user,
 				   t->now_us);
+}
+
+const char *llp_user_cover_alert(const struct user_conn *c)
+{
+	enum { HANDSHAKE_FAILURE = 40, PROTOCOL_VERSION = 70, UNKNOWN_PSK = 115 };
+	struct dtls_flow f = flow_of_conn(c);
+
+	switch (dtls_alert_of(llp_user_of(c)->cover->dtls, &f)) {
+	case 0:
+		return NULL;
+	case HANDSHAKE_FAILURE:
+		return ": it says that it has none of our suites: one end wants certificates, and "
+		       "the other one a pre-shared key, or something older";
+	case PROTOCOL_VERSION:
+		return ": it says that it has no DTLS 1.2";
+	case UNKNOWN_PSK:
+		return ": it says that it has another pre-shared key";
+	default:
+		return ": it says that it refuses the handshake";
+	}
 }
 
 bool llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us)
@@ -307,12 +362,11 @@ bool llp_user_cover_identity(const struct user *t, const struct sctp_flow *flow,
 			     struct llp_identity *ret)
 {
 	struct dtls_flow f = to_dtls(flow);
-	struct dtls_peer peer;
+	const struct dtls_peer *peer = flow->covered ? dtls_peer_of(t->cover->dtls, &f) : NULL;
 
-	if (!flow->covered || !dtls_peer_of(t->cover->dtls, &f, &peer))
-		return false;
-	*ret = identity_of(&peer);
-	return true;
+	if (peer)
+		*ret = identity_of(peer);
+	return peer;
 }
 
 /* ---- in ---- */
@@ -482,6 +536,15 @@ void llp_user_cover_run(struct user *t)
 		dtls_run(v->dtls, t->now_us);
 }
 
+static void tell_refusal(const struct user_cover *v, const struct dtls_event *e)
+{
+	struct sockaddr_storage peer;
+
+	peer_of(&e->flow, &peer);
+	if (v->cfg.refused)
+		v->cfg.refused(v->cfg.arg, &peer, e->reason);
+}
+
 bool llp_user_cover_event(struct user *t, struct user_link_event *ret)
 {
 	struct dtls_event e;
@@ -489,6 +552,8 @@ bool llp_user_cover_event(struct user *t, struct user_link_event *ret)
 	if (!t->cover || !dtls_event(t->cover->dtls, &e))
 		return false;
 	llp_user_paid_end(&t->cover->paid, &t->cover->cfg, &e.flow);
+	if (e.refused)
+		tell_refusal(t->cover, &e);
 	*ret = (struct user_link_event){
 		.flow = {addr_of(&e.flow), e.flow.port, (uint8_t)e.flow.local, true},
 		.up = e.up,

@@ -106,18 +106,29 @@ static unsigned udp_port(const struct user_conn *c)
 	return llp_user_port(llp_user_of(c), c->covered);
 }
 
+static const char *const unreachable =
+	": ICMP reports that it is unreachable (a firewall, or a missing route)";
+
+/* Why a handshake has no end, as the end of a sentence. */
+static const char *no_handshake(const struct user_conn *c)
+{
+	const char *alert;
+
+	if (c->covered && llp_user_cover_unreachable(c))
+		return unreachable;
+	alert = c->covered ? llp_user_cover_alert(c) : NULL;
+	return alert ? alert
+		     : ": no DTLS handshake: a firewall drops UDP, or its ddpsctpd has no "
+		       "security.udp_port, or another one";
+}
+
 /* The end of a sentence about a peer that does not answer: why, if an ICMP message says so. */
 static const char *silence(const struct user_conn *c)
 {
-	static const char *const unreachable =
-		": ICMP reports that it is unreachable (a firewall, or a missing route)";
 	struct sctp_info info;
 
-	if (!c->assoc && c->covered && llp_user_cover_unreachable(c))
-		return unreachable;
 	if (!c->assoc)
-		return ": no DTLS handshake: a firewall drops UDP, or its ddpsctpd has no "
-		       "security.udp_port, or another one";
+		return no_handshake(c);
 	sctp_assoc_info(c->assoc, &info);
 	return info.unreachable
 		       ? unreachable

@@ -142,6 +142,15 @@ static bool accept_peer(void *arg, const struct sockaddr_storage *peer,
 	return !h->refuses;
 }
 
+static void refused(void *arg, const struct sockaddr_storage *peer, const char *reason)
+{
+	struct cover_host *h = arg;
+
+	cr_assert(addr_same_host(peer, &cover_host[h == cover_host].addr));
+	cr_assert(*reason);
+	h->refused++;
+}
+
 /* ---- hosts ---- */
 
 void cover_open(unsigned i, bool covers, unsigned init_ms)
@@ -152,8 +161,15 @@ void cover_open(unsigned i, bool covers, unsigned init_ms)
 	const struct llp_addrs all = {NULL, 0};
 	struct llp_listener *l;
 
-	h->cover =
-		(struct llp_cover){cover_port, h->cert, h->key, wanted, accept_peer, h, pays, paid};
+	h->files = (struct llp_cover_files){.cert = h->cert, .key = h->key};
+	h->cover = (struct llp_cover){.udp_port = cover_port,
+				      .files = &h->files,
+				      .wanted = wanted,
+				      .accept = accept_peer,
+				      .refused = refused,
+				      .arg = h,
+				      .pays = pays,
+				      .paid = paid};
 	cfg.cover = covers ? &h->cover : NULL;
 	cfg.init_ms = init_ms;
 	cfg.heartbeat_ms = 100;

@@ -10,6 +10,7 @@
 
 struct cover_host {
 	struct llp *t;
+	struct llp_cover_files files;
 	struct llp_cover cover;
 	struct dtls *dtls;
 	struct sockaddr_storage addr;
@@ -18,6 +19,7 @@ struct cover_host {
 	uint8_t fingerprint[32];
 	const char *refuses; /* the sentence with which it refuses all peers */
 	bool clear;          /* it begins in clear text */
+	unsigned refused;    /* events that its peer refuses it */
 	unsigned asked;
 	uint8_t asked_for[32];
 };

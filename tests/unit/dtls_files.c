@@ -82,16 +82,17 @@ struct dtls_identity *net_identity(long valid_from, long valid_to)
 	char reason[DTLS_REASON] = "";
 
 	net_write_identity("P-256", valid_from, valid_to, &f);
-	if (dtls_identity_load(&f, reason, sizeof(reason), &id) < 0)
+	if (dtls_identity_load(&f, reason, sizeof(reason), &id) < 0) {
 		fprintf(stderr, "%s\n", reason);
-	must(!*reason);
+		must(false);
+	}
 	net_remove_files();
 	return id;
 }
 
-struct dtls_identity *net_psk(const char *name, const char *hex)
+struct dtls_identity *net_psk(const char *hex)
 {
-	struct dtls_files f = {.psk_name = name, .psk = net_file("psk", hex, 0600)};
+	struct dtls_files f = {.npsks = 1, .psk = {net_file("psk", hex, 0600)}};
 	struct dtls_identity *id;
 	char reason[DTLS_REASON];
 

@@ -46,11 +46,21 @@ static bool accept_peer(void *user, const struct dtls_flow *flow, const struct d
 	const struct net_end *e = user;
 
 	(void)flow;
-	(void)peer;
 	(void)we_began;
 	if (e->refuses)
 		snprintf(ret_reason, len, "%s", e->refuses);
-	return !e->refuses;
+	else if (peer->untimely)
+		snprintf(ret_reason, len, "the certificate %s", peer->untimely);
+	return !e->refuses && !peer->untimely;
+}
+
+/* The one that it has. */
+static const char *find_psk(void *user, const struct dtls_flow *flow)
+{
+	const struct net_end *e = user;
+
+	(void)flow;
+	return e->id->npsks ? e->id->psk[0].path : NULL;
 }
 
 static void open_end(struct net *n, unsigned i)
@@ -59,6 +69,7 @@ static void open_end(struct net *n, unsigned i)
 	const struct dtls_config cfg = {
 		.random = net_random,
 		.accept = accept_peer,
+		.psk = find_psk,
 		.user = e,
 		.jobs = n->threads ? 8 : 0,
 		.max_links = 16,
@@ -164,10 +175,16 @@ static void take_events(struct net_end *e)
 
 	while (dtls_event(e->dtls, &ev)) {
 		if (ev.up) {
+			const struct dtls_peer *p = dtls_peer_of(e->dtls, &e->peer);
+
 			e->up++;
-			e->seen = ev.peer;
+			if (p)
+				e->seen = *p;
 		} else {
 			e->down++;
+			e->refused += ev.refused;
+			e->closed += ev.closed;
+			must(!ev.refused || !ev.closed);
 			memcpy(e->reason, ev.reason, sizeof(e->reason));
 		}
 	}

@@ -20,6 +20,7 @@ struct net_end {
 	struct dtls_flow peer;
 	struct dtls_identity *id;
 	unsigned up, down;        /* events */
+	unsigned refused, closed; /* those of links that are down for that reason */
 	char reason[DTLS_REASON]; /* of the last link that went down */
 	struct dtls_peer seen;    /* of the last one that came up */
 	const char *refuses;      /* the sentence with which it refuses all peers */
@@ -45,7 +46,8 @@ struct net {
 
 /* An identity of ours with a fresh certificate, in files of a folder for the test. */
 struct dtls_identity *net_identity(long valid_from, long valid_to);
-struct dtls_identity *net_psk(const char *name, const char *hex);
+/* The same with a pre-shared key and no certificate. */
+struct dtls_identity *net_psk(const char *hex);
 /* Removes the files and their folder. */
 void net_remove_files(void);
 /* Writes a file of this mode into that folder, and returns its path. */

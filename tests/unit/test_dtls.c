@@ -37,7 +37,7 @@ Test(dtls, two_ends_come_up_and_see_the_certificate_of_each_other)
 		cr_assert(n->end[i].seen.has_cert);
 		cr_assert_arr_eq(n->end[i].seen.fingerprint, n->end[!i].id->fingerprint,
 				 DTLS_FINGERPRINT);
-		cr_assert_str_eq(n->end[i].seen.ca_name, "");
+		cr_assert_str_eq(n->end[i].seen.names, "");
 	}
 	net_free(n);
 }
@@ -110,7 +110,9 @@ Test(dtls, peer_that_is_refused_and_the_one_that_refuses_learn_why)
 		net_run(n, 2 * SECOND);
 		cr_assert(!net_send(n, who, 1));
 		cr_assert_str_eq(n->end[who].reason, n->end[who].refuses);
+		cr_assert_eq(n->end[who].refused, 0);
 		cr_assert_eq(n->end[!who].down, 1);
+		cr_assert_eq(n->end[!who].refused, 1);
 		cr_assert(strstr(n->end[!who].reason, "access denied"), "%s", n->end[!who].reason);
 		cr_assert_eq(n->end[0].received + n->end[1].received, 0);
 		net_free(n);
@@ -122,17 +124,19 @@ Test(dtls, certificate_that_is_expired_or_not_valid_yet_is_refused)
 	static const struct {
 		long from, to;
 		const char *sentence;
-	} rows[] = {{60, 3600, "not valid yet"}};
+	} rows[] = {{60, 3600, "not valid yet"}, {-3600, -60, "expired"}};
 
-	for (unsigned who = 0; who < 2; who++) {
-		struct dtls_identity *bad = net_identity(rows[0].from, rows[0].to),
+	for (unsigned i = 0; i < 4; i++) {
+		bool who = i % 2;
+		struct dtls_identity *bad = net_identity(rows[i / 2].from, rows[i / 2].to),
 				     *good = net_identity(-60, 3600);
 		struct net *n = net_new(who ? good : bad, who ? bad : good, false);
 
 		net_connect(n, 0);
 		net_run(n, 2 * SECOND);
 		cr_assert_eq(n->end[!who].up, 0);
-		cr_assert(strstr(n->end[!who].reason, rows[0].sentence), "%s", n->end[!who].reason);
+		cr_assert(strstr(n->end[!who].reason, rows[i / 2].sentence), "%s",
+			  n->end[!who].reason);
 		net_free(n);
 	}
 }
@@ -140,27 +144,45 @@ Test(dtls, certificate_that_is_expired_or_not_valid_yet_is_refused)
 Test(dtls, pre_shared_key_is_enough_if_it_is_the_same)
 {
 	const char *hex = "000102030405060708090a0b0c0d0e0f";
-	struct net *n = net_new(net_psk("storage", hex), net_psk("storage", hex), false);
+	struct net *n = net_new(net_psk(hex), net_psk(hex), false);
 
 	net_connect(n, 0);
 	cr_assert(net_until_up(n, 5 * SECOND), "%s", n->end[0].reason);
 	net_run(n, SECOND);
 	carries_packets(n);
-	cr_assert_str_eq(n->end[0].seen.psk_name, "storage");
-	cr_assert_str_eq(n->end[1].seen.psk_name, "storage");
+	for (unsigned i = 0; i < 2; i++) {
+		cr_assert_not(n->end[i].seen.has_cert);
+		cr_assert_eq(n->end[i].seen.psk, &n->end[i].id->psk[0]);
+	}
 	net_free(n);
-	n = net_new(net_psk("storage", hex), net_psk("storage", "ff0102030405060708090a0b0c0d0e0f"),
-		    false);
+}
+
+/* The key has its name in it, so the end that is asked knows at once. */
+Test(dtls, another_pre_shared_key_is_refused_with_a_reason_at_both_ends)
+{
+	struct net *n = net_new(net_psk("000102030405060708090a0b0c0d0e0f"),
+				net_psk("ff0102030405060708090a0b0c0d0e0f"), false);
+
 	net_connect(n, 0);
 	net_run(n, 20 * SECOND);
 	cr_assert_eq(n->end[0].up + n->end[1].up, 0);
-	cr_assert_geq(n->end[0].down, 1);
+	cr_assert(strstr(n->end[1].reason, "psk identity not found"), "%s", n->end[1].reason);
+	cr_assert(strstr(n->end[0].reason, "the peer sent alert 115"), "%s", n->end[0].reason);
 	net_free(n);
-	n = net_new(net_psk("storage", hex), net_psk("another", hex), false);
-	net_connect(n, 0);
-	net_run(n, 20 * SECOND);
-	cr_assert_eq(n->end[0].up + n->end[1].up, 0);
-	net_free(n);
+}
+
+Test(dtls, end_with_a_certificate_and_one_with_a_pre_shared_key_have_no_link)
+{
+	for (unsigned who = 0; who < 2; who++) {
+		struct net *n = net_new(net_psk("000102030405060708090a0b0c0d0e0f"),
+					net_identity(-60, 3600), false);
+
+		net_connect(n, who);
+		net_run(n, 20 * SECOND);
+		cr_assert_eq(n->end[0].up + n->end[1].up, 0);
+		cr_assert(*n->end[who].reason);
+		net_free(n);
+	}
 }
 
 /* ---- before the peer is known ---- */
@@ -451,6 +473,7 @@ Test(dtls, link_that_one_end_closes_is_down_at_the_other)
 	dtls_disconnect(n->end[0].dtls, &n->end[0].peer);
 	net_run(n, SECOND);
 	cr_assert_eq(n->end[1].down, 1);
+	cr_assert_eq(n->end[1].closed, 1, "it may begin again");
 	cr_assert_str_eq(n->end[1].reason, "the peer closed the connection");
 	cr_assert(!net_send(n, 0, 1) && !net_send(n, 1, 1));
 	net_free(n);

@@ -88,6 +88,27 @@ Test(dtls_forged, message_of_a_handshake_delays_it, .timeout = 120)
 			}
 }
 
+Test(dtls_forged, client_that_begins_again_does_so_with_its_pre_shared_key)
+{
+	const char *hex = "000102030405060708090a0b0c0d0e0f";
+
+	for (uint8_t number = 0; number < 3; number++) {
+		struct net *n = net_new(net_psk(hex), net_psk(hex), false);
+
+		net_connect(n, 0);
+		for (unsigned k = 0; k < 20; k++) {
+			forge(n, 0, SERVER_HELLO, number);
+			net_run(n, NET_DELAY_US / 2);
+		}
+		cr_assert(net_until_up(n, 9 * SECOND), "number %u: %s", number, n->end[0].reason);
+		for (unsigned i = 0; i < 2; i++)
+			cr_assert_eq(n->end[i].seen.psk, &n->end[i].id->psk[0]);
+		net_run(n, SECOND);
+		carries_packets(n);
+		net_free(n);
+	}
+}
+
 Test(dtls_forged, messages_without_an_end_leave_nothing_behind_and_are_in_the_reason)
 {
 	struct net *n = net_plain();

@@ -80,13 +80,35 @@ Test(dtls_identity, key_that_dtls_cannot_use_is_refused)
 	unlink(key);
 }
 
-Test(dtls_identity, certificate_of_ours_that_is_expired_is_refused)
+/* Clear text goes on. */
+Test(dtls_identity, certificate_of_ours_that_is_expired_or_not_valid_yet_is_a_warning)
 {
 	struct dtls_files f;
 
+	net_write_identity("P-256", -60, 3600, &f);
+	loads(&f);
+	cr_assert_str_eq(reason, "");
 	net_write_identity("P-256", -3600, -60, &f);
+	loads(&f);
+	says(f.cert, "this certificate of ours is expired");
+	net_write_identity("P-256", 60, 3600, &f);
+	loads(&f);
+	says(f.cert, "this certificate of ours is not valid yet");
+}
+
+Test(dtls_identity, file_of_a_ca_without_certificates_is_refused)
+{
+	struct dtls_files f;
+
+	net_write_identity("P-256", -60, 3600, &f);
+	f.ca[f.ncas++] = f.cert;
+	loads(&f);
+	f.ca[f.ncas++] = net_file("ca.pem", "none", 0644);
 	cr_assert_eq(refused(&f), -EINVAL);
-	says(f.cert, "expired");
+	says(f.ca[1], "has no certificate in PEM");
+	unlink(f.ca[1]);
+	cr_assert_eq(refused(&f), -ENOENT);
+	says(f.ca[1], "No such file");
 }
 
 Test(dtls_identity, file_that_is_missing_empty_or_no_file_is_refused)
@@ -123,23 +145,23 @@ Test(dtls_identity, pre_shared_key_has_16_to_64_bytes_in_hexadecimal_digits)
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct dtls_files f = {.psk_name = "storage",
-				       .psk = net_file("psk", rows[i].text, 0600)};
+		struct dtls_files f = {.npsks = 1, .psk = {net_file("psk", rows[i].text, 0600)}};
 
 		if (rows[i].r == 0) {
 			loads(&f);
 			continue;
 		}
 		cr_assert_eq(refused(&f), rows[i].r, "row %u", i);
-		says(f.psk, "hexadecimal");
+		says(f.psk[0], "hexadecimal");
 	}
 }
 
 Test(dtls_identity, pre_shared_key_that_others_can_read_is_refused)
 {
-	struct dtls_files f = {.psk_name = "storage",
-			       .psk = net_file("psk", "000102030405060708090a0b0c0d0e0f", 0644)};
+	struct dtls_files f = {.npsks = 1};
+
+	f.psk[0] = net_file("psk", "000102030405060708090a0b0c0d0e0f", 0644);
 
 	cr_assert_eq(refused(&f), -EACCES);
-	says(f.psk, "others can read this key");
+	says(f.psk[0], "others can read this key");
 }

@@ -80,6 +80,7 @@ Test(dtls_renew, link_that_cannot_be_renewed_is_as_before)
 		cr_assert_eq(dtls_renew(n->end[who].dtls, &n->end[who].peer, n->now_us), 0);
 		net_run(n, 2 * SECOND);
 		cr_assert_eq(n->end[who].down, 1, "who has asked learns it");
+		cr_assert_eq(n->end[who].refused, 1);
 		cr_assert_eq(n->end[!who].down, 0);
 		carries_packets(n);
 		net_free(n);

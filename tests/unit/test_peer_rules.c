@@ -54,7 +54,10 @@ static const struct {
 	{"10.0.0.0/8 security=require fingerprint=" BYTES,
 	 "10.0.0.0/8 security=require fingerprint=" COLONS},
 	{"10.0.0.0/8 fingerprint=" COLONS, NULL},
-	{"10.0.0.0/8 security=allow ca=storage-7", NULL},
+	{"10.0.0.0/8 security=allow ca=/etc/ca.pem", NULL},
+	{"10.0.0.0/8 host=.rack.example ca=/etc/ca.pem",
+	 "10.0.0.0/8 ca=/etc/ca.pem host=.rack.example"},
+	{"10.0.0.0/8 ca=/etc/ca.pem host=2001:db8::1", NULL},
 	{"10.0.0.0/8 security=none", NULL},
 	{"10.0.0.0/8 psk=/etc/key", NULL},
 };
@@ -109,8 +112,14 @@ static const struct {
 	{"10.0.0.0/8 fingerprint=" BYTES "00",
 	 "has a fingerprint that is not 32 bytes in hexadecimal"},
 	{"10.0.0.0/8 psk=key", "has a file that is not absolute"},
-	{"10.0.0.0/8 ca=", "has an identity that is empty or too long"},
-	{"10.0.0.0/8 ca=a psk=/b", "has two identities"},
+	{"10.0.0.0/8 ca=", "has a file whose path is empty or too long"},
+	{"10.0.0.0/8 ca=ca.pem", "has a file that is not absolute"},
+	{"10.0.0.0/8 ca=/a psk=/b", "has two identities"},
+	{"10.0.0.0/8 security=require host=a", "has a host without ca="},
+	{"10.0.0.0/8 psk=/b host=a", "has a host without ca="},
+	{"10.0.0.0/8 ca=/a host=a host=b", "has a word twice"},
+	{"10.0.0.0/8 ca=/a host=*.example",
+	 "has a host that is not a name of 1 to 127 letters, digits, dots, _ and -, or an address"},
 };
 
 Test(peer_rules, the_fault_of_a_rule_is_named)
@@ -181,20 +190,22 @@ Test(peer_rules, there_are_at_most_16)
 Test(peer_rules, what_no_transport_can_do_is_refused)
 {
 	static const char *const demands[] = {"security=allow", "security=require",
-					      ("fingerprint=" BYTES), "ca=name", "psk=/file"};
+					      ("fingerprint=" BYTES), "ca=/file", "psk=/file"};
 	char text[256];
 
 	for (size_t i = 0; i < sizeof(demands) / sizeof(demands[0]); i++) {
-		bool covers = i < 3;
+		bool needs_cert = i < 4;
 		unsigned rule = 7;
 
 		add("11.0.0.0/8 security=none");
 		snprintf(text, sizeof(text), "10.0.0.0/8 %s", demands[i]);
-		cr_expect_eq(config_value_parse(k, text, &c, reason), covers, "%s", text);
-		cr_expect(covers || strstr(reason, "which no transport here"), "%s", reason);
-		cr_expect_eq(config_unmet_demand(&c, &rule) != NULL, covers, "%s", text);
-		cr_expect(!covers || rule == 1);
+		cr_expect(config_value_parse(k, text, &c, reason), "%s: %s", text, reason);
+		cr_expect(strstr(config_unmet_demand(&c, &rule), "which no transport here"), "%s",
+			  text);
+		cr_expect_eq(rule, 1);
 		c.security.udp_port = 4433;
+		cr_expect_eq(config_unmet_demand(&c, &rule) != NULL, needs_cert, "%s", text);
+		strcpy(c.security.certificate, "/cert.pem");
 		cr_expect_null(config_unmet_demand(&c, &rule), "%s", text);
 		config_default(&c);
 	}
@@ -308,7 +319,8 @@ Test(peer_rules, the_longest_prefix_that_says_it_decides)
 	make_rules();
 	for (size_t i = 0; i < sizeof(clear) / sizeof(clear[0]); i++) {
 		uint8_t ip[16];
-		struct peer_question q = {clear[i].direction, ip, clear[i].port, NULL, false};
+		struct peer_question q = {
+			clear[i].direction, ip, clear[i].port, NULL, false, false};
 		char why[100] = "";
 		int rule;
 
@@ -324,7 +336,7 @@ Test(peer_rules, the_longest_prefix_that_says_it_decides)
 Test(peer_rules, an_ipv6_prefix_has_no_ipv4_address)
 {
 	uint8_t ip[16];
-	struct peer_question q = {PEER_ACCEPT, ip, 7, NULL, false};
+	struct peer_question q = {PEER_ACCEPT, ip, 7, NULL, false, false};
 	char why[100];
 
 	add("::/0 ::/80 name=six accept=none");
@@ -338,26 +350,112 @@ Test(peer_rules, an_ipv6_prefix_has_no_ipv4_address)
 
 Test(peer_rules, a_covered_peer_proves_who_it_is)
 {
-	struct peer_identity right, wrong;
-	uint8_t ip[16];
-	struct peer_question q = {PEER_ACCEPT, ip, 7, NULL, true};
+	uint8_t fingerprint[PEER_FINGERPRINT], ip[16];
+	const struct peer_proof proof = {.fingerprint = fingerprint, .names = ""},
+				psk = {.psk = "/key", .names = ""};
+	struct peer_question q = {PEER_ACCEPT, ip, 7, &proof, true, false};
 	char why[100];
 
 	make_rules();
-	right = wrong = c.peers.rules.rule[5].identity;
-	wrong.fingerprint[31] ^= 1;
+	memcpy(fingerprint, c.peers.rules.rule[5].identity.fingerprint, sizeof(fingerprint));
+	fingerprint[31] ^= 1;
 	read_ip("10.9.0.1", ip);
 	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), -1, "anybody");
 	read_ip("10.9.1.1", ip);
 	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), 5);
-	cr_expect_str_eq(why, "10.9.1.1 has no identity");
-	q.identity = &wrong;
+	cr_expect_str_eq(why, "10.9.1.1 has another identity");
+	q.proof = &psk;
 	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), 5);
 	cr_expect_str_eq(why, "10.9.1.1 has another identity");
-	q.identity = &right;
+	q.proof = NULL;
+	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), 5);
+	cr_expect_str_eq(why, "10.9.1.1 has no identity");
+	q.unproven = true;
+	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), -1);
+	q.unproven = false;
+	q.proof = &proof;
+	fingerprint[31] ^= 1;
 	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), -1);
 	q.covered = false;
 	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), 5, "a claim");
+}
+
+/* ---- certificates of a CA, and pre-shared keys ---- */
+
+static const struct {
+	const char *words, *names, *fault, *untimely;
+	const char *why; /* NULL: allowed */
+} proofs[] = {
+	{"ca=/ca host=a.example", "DNS:b.example DNS:A.example", NULL, NULL, NULL},
+	{"ca=/ca host=a.example", "DNS:a.example.org DNS:xa.example", NULL, NULL,
+	 "10.1.0.1 has a certificate without the name a.example"},
+	{"ca=/ca host=a.example", "", NULL, NULL,
+	 "10.1.0.1 has a certificate without the name a.example"},
+	{"ca=/ca host=a.example", "IP:10.1.0.1", NULL, NULL,
+	 "10.1.0.1 has a certificate without the name a.example"},
+	{"ca=/ca host=.rack.example", "DNS:a.rack.example", NULL, NULL, NULL},
+	{"ca=/ca host=.rack.example", "DNS:rack.example DNS:.rack.example DNS:ack.example", NULL,
+	 NULL, "10.1.0.1 has a certificate without the name .rack.example"},
+	/* Without a host: the address of the peer. */
+	{"ca=/ca", "DNS:a.example IP:10.1.0.1", NULL, NULL, NULL},
+	{"ca=/ca", "DNS:10.1.0.1 IP:10.1.0.11", NULL, NULL,
+	 "10.1.0.1 has a certificate without the name 10.1.0.1"},
+	{"ca=/ca host=2001:db8:0::1", "IP:2001:db8::1", NULL, NULL, NULL},
+	/* Who vouches, and until when. */
+	{"ca=/ca host=a", "DNS:a", "self-signed certificate", NULL,
+	 "10.1.0.1 has a certificate for which /ca does not vouch: self-signed certificate"},
+	{"ca=/newer host=a", "DNS:a", NULL, NULL,
+	 "10.1.0.1 has a certificate that was not compared with /newer"},
+	{"ca=/ca host=a", "DNS:a", NULL, "is expired",
+	 "10.1.0.1 has a certificate that is expired"},
+	{"security=require", "DNS:a", NULL, "is not valid yet",
+	 "10.1.0.1 has a certificate that is not valid yet"},
+	{"security=require", "DNS:a", "any", NULL, NULL},
+	{"psk=/key", "DNS:a", NULL, NULL, "10.1.0.1 has another identity"},
+};
+
+Test(peer_rules, a_certificate_has_the_ca_and_the_name_of_its_rule)
+{
+	uint8_t fingerprint[PEER_FINGERPRINT] = {1}, ip[16];
+
+	read_ip("10.1.0.1", ip);
+	for (size_t i = 0; i < sizeof(proofs) / sizeof(proofs[0]); i++) {
+		const struct peer_proof proof = {
+			.fingerprint = fingerprint,
+			.untimely = proofs[i].untimely,
+			.names = proofs[i].names,
+			.ncas = 2,
+			.ca = {{"/another", NULL}, {"/ca", proofs[i].fault}}};
+		struct peer_question q = {PEER_ACCEPT, ip, 7, &proof, true, false};
+		char text[100], why[100] = "";
+		int rule;
+
+		c.peers.rules.n = 0;
+		snprintf(text, sizeof(text), "10.0.0.0/8 %s", proofs[i].words);
+		add(text);
+		rule = peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why));
+		cr_expect_eq(rule, proofs[i].why ? 0 : -1, "row %zu: %s", i, why);
+		cr_expect_str_eq(why, proofs[i].why ? proofs[i].why : "");
+	}
+}
+
+Test(peer_rules, a_pre_shared_key_is_that_of_its_rule)
+{
+	struct peer_proof proof = {.psk = "/key", .names = ""};
+	uint8_t ip[16];
+	struct peer_question q = {PEER_ACCEPT, ip, 7, &proof, true, false};
+	char why[100];
+
+	add("10.0.0.0/8 psk=/key");
+	add("10.1.0.0/16 security=require");
+	read_ip("10.2.0.1", ip);
+	cr_expect_eq(peer_rules_psk(&c.peers.rules, ip), 0);
+	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), -1);
+	proof.psk = "/other";
+	cr_expect_eq(peer_rules_refuse(&c.peers.rules, &q, why, sizeof(why)), 0);
+	cr_expect_str_eq(why, "10.2.0.1 has another identity");
+	read_ip("10.1.0.1", ip);
+	cr_expect_eq(peer_rules_psk(&c.peers.rules, ip), -1);
 }
 
 Test(peer_rules, who_may_connect_to_no_port_is_refused_before_one_is_known)
@@ -380,7 +478,7 @@ Test(peer_rules, who_may_connect_to_no_port_is_refused_before_one_is_known)
 Test(peer_rules, without_rules_all_is_allowed)
 {
 	uint8_t ip[16];
-	struct peer_question q = {PEER_ACCEPT, ip, 7, NULL, false};
+	struct peer_question q = {PEER_ACCEPT, ip, 7, NULL, false, false};
 	char why[100];
 
 	read_ip("192.0.2.1", ip);

@@ -151,6 +151,8 @@ Test(user_cover, peer_that_refuses_us_says_so)
 	cover_host[1].refuses = "this is somebody else";
 	rig_connect(cover_host[0].t, "127.0.0.2", &out);
 	expect_end(ECONNREFUSED, "access denied");
+	cr_assert_eq(cover_host[0].refused, 1, "also if nobody had waited for it");
+	cr_assert_eq(cover_host[1].refused, 0);
 }
 
 static void open_without_dtls(void)
