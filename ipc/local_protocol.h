@@ -17,7 +17,7 @@
  */
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 19,
+	IPC_VERSION_MINOR = 20,
 
 	/* Each minor number added: */
 	IPC_MINOR_FIRST = 0,
@@ -41,6 +41,7 @@ enum {
 	IPC_MINOR_DATAGRAM = 17,   /* MSG_QP_DATAGRAM and its operations */
 	IPC_MINOR_NUMBER = 18,     /* MSG_TAKE_QP_NUMBER */
 	IPC_MINOR_SCOPE = 19,      /* msg_create_qp.scope_of */
+	IPC_MINOR_PEER = 20,       /* who a peer is; msg_listen.flags */
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"
@@ -118,7 +119,7 @@ enum {
 	X(SET_PRIMARY,   set_primary,   client,   RECORD(msg_set_primary),   EMPTY,                      0, FIRST,       SAME) \
 	X(LISTEN_KEY,    listen_key,    client,   RECORD(msg_listen_key),    RECORD(msg_listener),       0, KEYS,        SAME) \
 	/* the handle is that of a session request, which may be gone */ \
-	X(QUERY_REQUEST, query_request, client,   RECORD(msg_handle),        RECORD(msg_request_state),  0, KEYS,        SAME) \
+	X(QUERY_REQUEST, query_request, client,   RECORD(msg_handle),        RECORD(msg_request_state),  0, KEYS,        SHORT(msg_request_state, peer, PEER)) \
 	X(QUERY_ADDRS,   query_addrs,   client,   BARE,                      SURE_RECORD(msg_addrs),     0, KEYS,        SAME) \
 	/* a query if `what` is 0 */ \
 	X(QP_OPTIONS,    qp_options,    qp,       RECORD(msg_options),       RECORD(msg_options_state),  0, OPTIONS,     SHORT(msg_options_state, access, ACCESS)) \
@@ -146,7 +147,8 @@ enum {
 	X(CREATE_AH,     create_ah,     client,   RECORD(msg_create_ah),     RECORD(msg_handle),         0, DATAGRAM,    SAME) \
 	X(DESTROY_AH,    destroy_ah,    ah,       HANDLE,                    SURE_EMPTY,                 0, DATAGRAM,    SAME) \
 	X(SET_QP_QKEY,   set_qp_qkey,   qp,       RECORD(msg_qp_qkey),       EMPTY,                      0, DATAGRAM,    SAME) \
-	X(TAKE_QP_NUMBER, take_qp_number, qp,     RECORD(msg_qp_number),     EMPTY,                      0, NUMBER,      SAME)
+	X(TAKE_QP_NUMBER, take_qp_number, qp,     RECORD(msg_qp_number),     EMPTY,                      0, NUMBER,      SAME) \
+	X(QUERY_PEER,    query_peer,    qp,       HANDLE,                    SURE_RECORD(msg_peer),      0, PEER,        SAME)
 /* clang-format on */
 
 #endif

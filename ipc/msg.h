@@ -285,13 +285,17 @@ struct msg_srq_state {
 	uint64_t taken;  /* since it was made */
 };
 
+/* Session requests in clear text are refused, or also those of peers that have not proven who they
+ * are; those of programs of this daemon are not. */
+enum { MSG_LISTEN_ENCRYPTED = 1, MSG_LISTEN_PROVEN = 2 };
+
 struct msg_listen {
 	struct msg_hdr hdr;
 	uint32_t backlog; /* session requests that may be pending, 0 = the daemon's default */
 	uint32_t cookie;  /* returned in events */
 	uint16_t port;    /* SCTP; 0: a free one, since minor 2 */
 	uint16_t naddrs;  /* 0: every address of the daemon; several: all of them together */
-	uint32_t pad;
+	uint32_t flags;   /* set of MSG_LISTEN_; 0 before minor 20 */
 	struct msg_addr addrs[MSG_MAX_ADDRS]; /* all with this port */
 };
 
@@ -307,6 +311,26 @@ struct msg_listener {
 	uint32_t port;
 };
 
+/* Values of enum ddp_security. */
+enum { MSG_SECURITY_NONE, MSG_SECURITY_LOCAL, MSG_SECURITY_DTLS };
+
+enum { MSG_PEER_NAME = 64, MSG_FINGERPRINT = 32 };
+
+/* How an association is protected, and who its peer is. */
+struct msg_peer_facts {
+	uint32_t security; /* MSG_SECURITY_ */
+	uint16_t proven;   /* the rule demands an identity, which the peer has proven */
+	uint16_t has_fingerprint;
+	uint8_t fingerprint[MSG_FINGERPRINT]; /* SHA-256 of its certificate */
+	char name[MSG_PEER_NAME];             /* of its rule in peers.rules; "": none */
+};
+
+/* Of a queue pair; all zero without a session. */
+struct msg_peer {
+	struct msg_hdr hdr;
+	struct msg_peer_facts peer;
+};
+
 /* A session request that is not answered yet. */
 struct msg_request_state {
 	struct msg_hdr hdr;
@@ -314,6 +338,7 @@ struct msg_request_state {
 	uint32_t assoc;
 	uint16_t stream;
 	uint16_t pad;
+	struct msg_peer_facts peer; /* since minor 20 */
 };
 
 /* The addresses of the daemon. */

@@ -75,6 +75,7 @@ int ddp_easy_open(const struct ddp_easy_attr *attr, struct ddp_easy **ret)
 		easy_hub_destroy(hub);
 		return easy_error_set(NULL, -ENOMEM, "ddp_easy_open: out of memory");
 	}
+	e->listen_flags = a.listen_flags;
 	*ret = e;
 	return 0;
 }
@@ -333,6 +334,7 @@ static int make_epoll(struct ddp_easy *e)
 int ddp_easy_listen(struct ddp_easy *e, const char *address, uint16_t port)
 {
 	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
+	struct ddp_listen_attr at = DDP_INIT(ddp_listen_attr);
 	struct sockaddr_storage addr;
 	int r = parse_address(e, address, &addr);
 
@@ -341,12 +343,16 @@ int ddp_easy_listen(struct ddp_easy *e, const char *address, uint16_t port)
 	if (e->state != EASY_NEW)
 		return easy_error_set(&e->error, -EISCONN,
 				      "ddp_easy_listen: the object is a listener or a connection");
+	at.addrs = &addr;
+	at.num_addrs = addr.ss_family != AF_UNSPEC;
+	at.port = port;
+	at.flags = e->listen_flags;
 	r = make_epoll(e);
 	if (r < 0)
 		return r;
 	r = ddp_create_id(e->hub->ctx, &e->end, &e->end.id);
 	if (r == 0)
-		r = ddp_listen(e->end.id, (struct sockaddr *)&addr, port, 0);
+		r = ddp_listen_service(e->end.id, &at);
 	if (r == 0)
 		r = ddp_query_id(e->end.id, &attr);
 	if (r < 0) {

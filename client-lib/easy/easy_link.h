@@ -42,6 +42,7 @@ struct ddp_easy {
 	int broken; /* BROKEN: the error of every further call, and its sentence: */
 	char broken_text[sizeof(((struct easy_error *)0)->text)];
 	struct easy_hello mine, peer;
+	unsigned listen_flags;
 	uint32_t longest; /* message of this connection */
 
 	struct ddp_cq *cq;

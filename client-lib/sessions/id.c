@@ -107,10 +107,25 @@ struct ddp_qp *ddp_id_qp(const struct ddp_id *id)
 
 /* ---- queries ---- */
 
+_Static_assert((int)DDP_SECURITY_NONE == MSG_SECURITY_NONE &&
+		       (int)DDP_SECURITY_LOCAL == MSG_SECURITY_LOCAL &&
+		       (int)DDP_SECURITY_DTLS == MSG_SECURITY_DTLS,
+	       "as the daemon has it");
+
+static void copy_peer(const struct msg_peer_facts *m, struct ddp_id_attr *ret)
+{
+	ret->security = (enum ddp_security)m->security;
+	ret->proven = m->proven;
+	ret->has_fingerprint = m->has_fingerprint;
+	memcpy(ret->fingerprint, m->fingerprint, sizeof(ret->fingerprint));
+	memcpy(ret->peer_name, m->name, sizeof(ret->peer_name));
+	ret->peer_name[sizeof(ret->peer_name) - 1] = '\0';
+}
+
 static int query_request(struct ddp_id *id, struct ddp_id_attr *ret)
 {
 	struct msg_handle req = {.handle = id->handle};
-	struct msg_request_state m;
+	struct msg_request_state m = {.assoc = 0};
 	int r = request_query_request(id->ctx, "ddp_query_id", &req, &m);
 
 	if (r)
@@ -119,7 +134,21 @@ static int query_request(struct ddp_id *id, struct ddp_id_attr *ret)
 	ret->remote = m.remote;
 	ret->assoc = m.assoc;
 	ret->stream = m.stream;
+	copy_peer(&m.peer, ret);
 	return 0;
+}
+
+/* An older daemon does not say, and has no DTLS. */
+static int query_peer(struct ddp_qp *qp, struct ddp_id_attr *ret)
+{
+	struct msg_peer m = {.peer = {.security = MSG_SECURITY_NONE}};
+	int r = 0;
+
+	if (qp->sq.ctx->minor >= IPC_MINOR_PEER)
+		r = request_query_peer(qp->sq.ctx, "ddp_query_id", qp->handle, &m);
+	if (r == 0)
+		copy_peer(&m.peer, ret);
+	return r;
 }
 
 static int query_session(struct ddp_id *id, struct ddp_id_attr *ret)
@@ -136,7 +165,7 @@ static int query_session(struct ddp_id *id, struct ddp_id_attr *ret)
 	ret->remote = m.remote;
 	ret->assoc = m.assoc;
 	ret->stream = m.stream;
-	return 0;
+	return query_peer(id->qp, ret);
 }
 
 int ddp_query_id(struct ddp_id *id, struct ddp_id_attr *attr)

@@ -13,6 +13,10 @@
 #include "ipc/msg_addr.h"
 #include "util/addr.h"
 
+_Static_assert((int)DDP_LISTEN_ENCRYPTED == MSG_LISTEN_ENCRYPTED &&
+		       (int)DDP_LISTEN_PROVEN == MSG_LISTEN_PROVEN,
+	       "as the daemon has it");
+
 /* The properties of a new listener. key 0: none. */
 struct wish {
 	const char *call;
@@ -20,11 +24,17 @@ struct wish {
 	uint16_t port;
 	int backlog;
 	uint64_t key;
+	unsigned flags;
 };
 
 static int send_listen(struct ddp_ctx *ctx, const char *call, struct msg_listen_key *req,
 		       struct msg_listener *ret)
 {
+	if (req->listen.flags && ctx->minor < IPC_MINOR_PEER)
+		return reason_fail(-EOPNOTSUPP,
+				   "%s: the daemon is too old to demand encryption (local protocol "
+				   "3.%u)",
+				   call, ctx->minor);
 	return req->key ? request_listen_key(ctx, call, req, ret)
 			: request_listen(ctx, call, &req->listen, ret);
 }
@@ -40,6 +50,7 @@ static int call_daemon(struct ddp_id *id, const struct wish *w, struct msg_liste
 	l->backlog = (uint32_t)w->backlog;
 	l->naddrs = (uint16_t)w->at.n;
 	memcpy(l->addrs, w->at.a, sizeof(l->addrs));
+	l->flags = w->flags;
 	req->key = w->key;
 	r = send_listen(id->ctx, w->call, req, &reply);
 	if (r)
@@ -161,6 +172,9 @@ int ddp_listen_service(struct ddp_id *id, const struct ddp_listen_attr *attr)
 	w.port = a.port;
 	w.backlog = a.backlog;
 	w.key = a.service_key;
+	w.flags = a.flags;
+	if (a.flags & ~(unsigned)(DDP_LISTEN_ENCRYPTED | DDP_LISTEN_PROVEN))
+		return reason_fail(-EINVAL, "%s: flags 0x%x are unknown", w.call, a.flags);
 	return listen_list(id, &w, a.addrs, a.num_addrs);
 }
 

@@ -125,8 +125,55 @@ void peer_access_prove(const struct association *assoc, struct peer_access_proof
 		peer_fingerprint_text(id.fingerprint, ret->fingerprint);
 	peers_ip(&info.remote, ip);
 	i = assoc->conn->llp == assoc->worker->net ? peer_rules_security(l, ip) : -1;
-	if (i >= 0)
-		peer_rule_title(&l->rule[i], ret->rule);
+	if (i < 0)
+		return;
+	peer_rule_title(&l->rule[i], ret->rule);
+	ret->proven = ret->covered && l->rule[i].identity.kind;
+}
+
+static uint32_t security_of(const struct association *assoc)
+{
+	struct llp_info info;
+
+	if (assoc->conn->llp == assoc->worker->self)
+		return MSG_SECURITY_LOCAL;
+	llp_info(assoc->conn, &info);
+	return info.covered ? MSG_SECURITY_DTLS : MSG_SECURITY_NONE;
+}
+
+const char *peer_access_lacks(const struct association *assoc, uint32_t flags)
+{
+	uint32_t security = flags ? security_of(assoc) : MSG_SECURITY_LOCAL;
+	struct peer_access_proof proof;
+
+	if (security == MSG_SECURITY_LOCAL)
+		return NULL;
+	if (security == MSG_SECURITY_NONE)
+		return "the program demands encryption, and the association is in clear text";
+	peer_access_prove(assoc, &proof);
+	if (flags & MSG_LISTEN_PROVEN && !proof.proven)
+		return "the program demands a peer that has proven who it is, and no rule of peers "
+		       "says that";
+	return NULL;
+}
+
+void peer_access_tell(const struct association *assoc, struct msg_peer_facts *ret)
+{
+	struct peer_access_proof proof;
+	struct llp_identity id;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!assoc->ddp)
+		return;
+	peer_access_prove(assoc, &proof);
+	ret->security = security_of(assoc);
+	ret->proven = proof.proven;
+	_Static_assert(sizeof(ret->name) >= sizeof(proof.rule), "a title fits");
+	strcpy(ret->name, proof.rule);
+	if (ret->security != MSG_SECURITY_DTLS || !llp_identity_of(assoc->conn, &id))
+		return;
+	ret->has_fingerprint = id.has_fingerprint;
+	memcpy(ret->fingerprint, id.fingerprint, sizeof(ret->fingerprint));
 }
 
 static void note_refusal(struct worker *w, const struct sockaddr_storage *peer, const char *reason)

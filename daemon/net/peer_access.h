@@ -19,12 +19,20 @@ enum { PEER_ACCESS_REASON = LLP_ABORT_TEXT };
 /* How the packets of an association are protected, for those who ask. */
 struct peer_access_proof {
 	bool covered;                            /* in DTLS */
+	bool proven;                             /* who the rule says that the peer is */
 	char rule[PEER_RULE_TITLE];              /* that says security of the peer; "": none */
 	char fingerprint[PEER_FINGERPRINT_TEXT]; /* that the peer has proven; "": none */
 };
 
 /* Of one that is up. */
 void peer_access_prove(const struct association *assoc, struct peer_access_proof *ret);
+
+/* The same for programs. All zero of one that is not up. */
+void peer_access_tell(const struct association *assoc, struct msg_peer_facts *ret);
+
+/* Why a listener with these flags, a set of MSG_LISTEN_, refuses its sessions; NULL: it does not.
+ * Programs of this daemon have no packets that somebody could read. */
+const char *peer_access_lacks(const struct association *assoc, uint32_t flags);
 
 /* DTLS as the configuration has it: who has to be encrypted, and who may be. */
 struct llp_cover peer_access_cover(struct worker *w, const struct llp_cover_files *files);

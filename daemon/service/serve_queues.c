@@ -104,6 +104,11 @@ void serve_query_qp(struct qp *qp, struct msg_qp_state *ret)
 	qp_query(qp, ret);
 }
 
+void serve_query_peer(struct qp *qp, struct msg_peer *ret)
+{
+	qp_query_peer(qp, &ret->peer);
+}
+
 /* ---- address handles ---- */
 
 int serve_create_ah(struct client *c, const struct msg_create_ah *req, struct msg_handle *ret,

@@ -217,11 +217,16 @@ static const struct member m_msg_set_primary[] = {M(msg_set_primary, hdr), M(msg
 						  M(msg_set_primary, remote)};
 static const struct member m_msg_listen[] = {
 	M(msg_listen, hdr),    M(msg_listen, backlog), M(msg_listen, cookie), M(msg_listen, port),
-	M(msg_listen, naddrs), M(msg_listen, pad),     M(msg_listen, addrs)};
+	M(msg_listen, naddrs), M(msg_listen, flags),   M(msg_listen, addrs)};
 static const struct member m_msg_listen_key[] = {M(msg_listen_key, listen), M(msg_listen_key, key)};
 static const struct member m_msg_request_state[] = {
 	M(msg_request_state, hdr),   M(msg_request_state, local),  M(msg_request_state, remote),
-	M(msg_request_state, assoc), M(msg_request_state, stream), M(msg_request_state, pad)};
+	M(msg_request_state, assoc), M(msg_request_state, stream), M(msg_request_state, pad),
+	M(msg_request_state, peer)};
+static const struct member m_msg_peer_facts[] = {
+	M(msg_peer_facts, security), M(msg_peer_facts, proven), M(msg_peer_facts, has_fingerprint),
+	M(msg_peer_facts, fingerprint), M(msg_peer_facts, name)};
+static const struct member m_msg_peer[] = {M(msg_peer, hdr), M(msg_peer, peer)};
 static const struct member m_msg_addrs[] = {M(msg_addrs, hdr), M(msg_addrs, n), M(msg_addrs, pad),
 					    M(msg_addrs, addrs)};
 static const struct member m_msg_listener[] = {M(msg_listener, hdr), M(msg_listener, handle),
@@ -250,7 +255,7 @@ static const struct member m_msg_event[] = {
 	M(msg_event, pad),      M(msg_event, private_data)};
 static const struct member m_ddp_easy_attr[] = {
 	M(ddp_easy_attr, struct_size), M(ddp_easy_attr, socket), M(ddp_easy_attr, message_bytes),
-	M(ddp_easy_attr, messages)};
+	M(ddp_easy_attr, messages), M(ddp_easy_attr, listen_flags)};
 static const struct member m_ddp_open_attr[] = {
 	M(ddp_open_attr, struct_size), M(ddp_open_attr, socket), M(ddp_open_attr, timeout_ms)};
 static const struct member m_ddp_caps[] = {
@@ -347,11 +352,15 @@ static const struct member m_ddp_conn_param[] = {M(ddp_conn_param, struct_size),
 static const struct member m_ddp_listen_attr[] = {
 	M(ddp_listen_attr, struct_size), M(ddp_listen_attr, addrs),
 	M(ddp_listen_attr, num_addrs),   M(ddp_listen_attr, port),
-	M(ddp_listen_attr, backlog),     M(ddp_listen_attr, service_key)};
-static const struct member m_ddp_id_attr[] = {M(ddp_id_attr, struct_size), M(ddp_id_attr, local),
-					      M(ddp_id_attr, remote),      M(ddp_id_attr, port),
-					      M(ddp_id_attr, stream),      M(ddp_id_attr, assoc),
-					      M(ddp_id_attr, service_key)};
+	M(ddp_listen_attr, backlog),     M(ddp_listen_attr, service_key),
+	M(ddp_listen_attr, flags)};
+static const struct member m_ddp_id_attr[] = {
+	M(ddp_id_attr, struct_size), M(ddp_id_attr, local),
+	M(ddp_id_attr, remote),      M(ddp_id_attr, port),
+	M(ddp_id_attr, stream),      M(ddp_id_attr, assoc),
+	M(ddp_id_attr, service_key), M(ddp_id_attr, security),
+	M(ddp_id_attr, proven),      M(ddp_id_attr, has_fingerprint),
+	M(ddp_id_attr, fingerprint), M(ddp_id_attr, peer_name)};
 static const struct member m_ddp_qp_init[] = {
 	M(ddp_qp_init, struct_size),   M(ddp_qp_init, send_cq),     M(ddp_qp_init, recv_cq),
 	M(ddp_qp_init, max_send_wr),   M(ddp_qp_init, max_recv_wr), M(ddp_qp_init, max_send_sge),
@@ -494,6 +503,8 @@ static const struct {
 	       S(ddp_recv_wr),
 	       S(msg_listen_key),
 	       S(msg_request_state),
+	       S(msg_peer_facts),
+	       S(msg_peer),
 	       S(msg_addrs),
 	       S(ddp_listen_attr),
 	       S(ddp_id_attr),

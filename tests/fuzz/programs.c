@@ -258,7 +258,7 @@ static void listen_here(struct msg_listen *m)
 }
 
 /* What a request needs to be more than refused. A new one has a case here if zeros are not that. */
-_Static_assert(MSG_OP_COUNT == MSG_TAKE_QP_NUMBER + 1, "every request is known");
+_Static_assert(MSG_OP_COUNT == MSG_QUERY_PEER + 1, "every request is known");
 
 static void begin_request(union request *r)
 {

@@ -135,6 +135,16 @@ static void remap_mr(struct fake *f, const struct msg_rereg_mr *req, int fd, str
 	r->remap_mr.stag = 0x1a2b3c00 + f->nrec;
 }
 
+static void fill_request(struct msg_request_state *m)
+{
+	m->local = (struct sockaddr_storage){.ss_family = AF_INET};
+	m->remote = (struct sockaddr_storage){.ss_family = AF_INET6};
+	m->assoc = 16;
+	m->stream = 17;
+	m->peer.security = MSG_SECURITY_DTLS;
+	memset(m->peer.name, 'x', sizeof(m->peer.name)); /* no NUL */
+}
+
 /* Each member gets a different number, so that tests detect a wrong one. */
 static void fill_reply(const union fake_record *req, struct fake_reply *r)
 {
@@ -157,10 +167,11 @@ static void fill_reply(const union fake_record *req, struct fake_reply *r)
 		r->query_qp.max_ird = 34;
 		break;
 	case MSG_QUERY_REQUEST:
-		r->query_request.local = (struct sockaddr_storage){.ss_family = AF_INET};
-		r->query_request.remote = (struct sockaddr_storage){.ss_family = AF_INET6};
-		r->query_request.assoc = 16;
-		r->query_request.stream = 17;
+		fill_request(&r->query_request);
+		break;
+	case MSG_QUERY_PEER:
+		r->query_peer.peer =
+			(struct msg_peer_facts){MSG_SECURITY_DTLS, 1, 1, {[31] = 9}, "lab"};
 		break;
 	case MSG_QUERY_ADDRS:
 		r->query_addrs.n = 2;

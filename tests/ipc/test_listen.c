@@ -68,6 +68,49 @@ Test(listen, without_a_key_an_older_daemon_understands)
 	cr_assert_eq(fake_last(&fake, MSG_LISTEN)->listen.port, 7);
 }
 
+Test(listen, encryption_is_demanded_of_a_daemon_that_knows_it)
+{
+	struct ddp_listen_attr attr = DDP_INIT(ddp_listen_attr);
+
+	attr.port = 7;
+	attr.flags = DDP_LISTEN_ENCRYPTED;
+	cr_assert_eq(ddp_listen_service(new_id(), &attr), 0);
+	cr_assert_eq(fake_last(&fake, MSG_LISTEN)->listen.flags, MSG_LISTEN_ENCRYPTED);
+	attr.service_key = 5;
+	cr_assert_eq(ddp_listen_service(new_id(), &attr), 0);
+	cr_assert_eq(fake_last(&fake, MSG_LISTEN_KEY)->listen_key.listen.flags,
+		     MSG_LISTEN_ENCRYPTED);
+	attr.flags = 4;
+	cr_assert_eq(ddp_listen_service(new_id(), &attr), -EINVAL);
+}
+
+static void be_older(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	if (r->hdr.op == MSG_HELLO)
+		r->hello.minor = IPC_MINOR_PEER - 1;
+}
+
+static void begin_older(void)
+{
+	fake_start(&fake);
+	fake.script = be_older;
+	cr_assert_eq(ddp_open(NULL, &ctx), 0, "%s", ddp_last_reason());
+}
+
+/* It would take the flag for a pad, and accept everybody. */
+Test(listen, encryption_is_not_left_to_an_older_daemon, .init = begin_older)
+{
+	struct ddp_listen_attr attr = DDP_INIT(ddp_listen_attr);
+
+	attr.port = 7;
+	attr.flags = DDP_LISTEN_ENCRYPTED;
+	cr_assert_eq(ddp_listen_service(new_id(), &attr), -EOPNOTSUPP);
+	cr_assert(strstr(ddp_last_reason(), "too old to demand encryption"));
+	attr.flags = 0;
+	cr_assert_eq(ddp_listen_service(new_id(), &attr), 0);
+}
+
 Test(listen, a_key_precedes_the_private_data)
 {
 	static const uint8_t key[16] = {0x8b, 'D', 'D', 'P', 'k', 'e', 'y', 1, [15] = 9};
@@ -100,12 +143,19 @@ Test(listen, each_kind_of_id_has_addresses)
 	cr_assert_eq(attr.remote.ss_family, AF_INET6);
 	cr_assert_eq(attr.assoc, 16);
 	cr_assert_eq(attr.stream, 17);
+	cr_assert_eq(attr.security, DDP_SECURITY_DTLS);
+	cr_assert_eq(strlen(attr.peer_name), sizeof(attr.peer_name) - 1, "of any daemon");
 	cr_assert_eq(ddp_reject(incoming, NULL), 0);
 	cr_assert_eq(ddp_query_id(incoming, &attr), -ENOTCONN);
 	cr_assert_eq(ddp_query_id(unused, &attr), -ENOTCONN);
 	make_qp(unused);
 	cr_assert_eq(ddp_query_id(unused, &attr), 0);
-	fake_last(&fake, MSG_QUERY_QP);
+	fake_last(&fake, MSG_QUERY_PEER);
+	cr_assert_eq(attr.security, DDP_SECURITY_DTLS);
+	cr_assert_eq(attr.proven, 1);
+	cr_assert_eq(attr.has_fingerprint, 1);
+	cr_assert_eq(attr.fingerprint[31], 9);
+	cr_assert_str_eq(attr.peer_name, "lab");
 	attr.struct_size = 3;
 	cr_assert_eq(ddp_query_id(unused, &attr), -EINVAL);
 }

@@ -494,6 +494,7 @@ struct chaos_row {
 #define ROW_DESTROY_AH ROW_ENDS(msg_handle, fill_ah, CHAOS_AH)
 #define ROW_SET_QP_QKEY ROW(msg_qp_qkey, fill_qp_qkey)
 #define ROW_TAKE_QP_NUMBER ROW(msg_qp_number, fill_qp_number)
+#define ROW_QUERY_PEER ROW(msg_handle, fill_qp)
 
 static const struct chaos_row table[MSG_OP_COUNT] = {
 #define X(op, ...) [MSG_##op] = ROW_##op,

@@ -66,6 +66,7 @@ static const struct {
 	{"waits of a queue pair", QP, MSG_SET_QP_RNR, sizeof(struct msg_qp_rnr), false},
 	{"the Q_Key of a queue pair", QP, MSG_SET_QP_QKEY, sizeof(struct msg_qp_qkey), false},
 	{"the number of a queue pair", QP, MSG_TAKE_QP_NUMBER, sizeof(struct msg_qp_number), false},
+	{"the peer of a queue pair", QP, MSG_QUERY_PEER, sizeof(struct msg_handle), false},
 	{"an address handle in a domain", PD, MSG_CREATE_AH, sizeof(struct msg_create_ah), false},
 	{"destroy of an address handle", AH, MSG_DESTROY_AH, sizeof(struct msg_handle), false},
 	{"options of a shared queue", SRQ, MSG_SRQ_OPTIONS, sizeof(struct msg_options), false},

@@ -627,11 +627,28 @@ struct ddp_listen_attr {
 	 * key go to the listener without a key or, if there is none, to the first one. 0: no key.
 	 */
 	uint64_t service_key;
+	unsigned flags; /* set of DDP_LISTEN_ */
+};
+
+enum ddp_listen_flags {
+	/* Session requests in clear text are refused. Those of programs of the same daemon, which
+	 * have no packets, are not. -EOPNOTSUPP: the daemon is too old. */
+	DDP_LISTEN_ENCRYPTED = 1,
+	/* The same, and peers have to have proven the identity that a rule of the daemon demands.
+	 */
+	DDP_LISTEN_PROVEN = 2
 };
 
 /* Listens with a service key. -EADDRINUSE: another user listens on the port, or another listener
  * has the key. */
 int ddp_listen_service(struct ddp_id *id, const struct ddp_listen_attr *attr);
+
+/* How the packets of a session are protected, as far as the daemon knows. */
+enum ddp_security {
+	DDP_SECURITY_NONE,  /* they are in clear text, or IPsec or a tunnel encrypts them */
+	DDP_SECURITY_LOCAL, /* there are none: both programs have the same daemon */
+	DDP_SECURITY_DTLS
+};
 
 struct ddp_id_attr {
 	size_t struct_size;
@@ -639,7 +656,12 @@ struct ddp_id_attr {
 	uint16_t port;                         /* SCTP port of this side */
 	uint16_t stream;                       /* of a session or a session request */
 	uint32_t assoc;
-	uint64_t service_key; /* of a listener */
+	uint64_t service_key;       /* of a listener */
+	enum ddp_security security; /* of a session or a session request */
+	unsigned proven;            /* the peer is who its rule says: fingerprint, ca or psk */
+	unsigned has_fingerprint;   /* the peer has proven to have this certificate: */
+	uint8_t fingerprint[32];    /* its SHA-256 */
+	char peer_name[64];         /* of the rule that says security of the peer; "": none */
 };
 
 /* Queries addresses and port of a listener, a session request or a session. Set attr->struct_size.

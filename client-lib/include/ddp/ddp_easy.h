@@ -30,6 +30,7 @@ struct ddp_easy_attr {
 	const char *socket;     /* of the daemon, as in struct ddp_open_attr */
 	uint32_t message_bytes; /* length of the longest message; 0: 16384; at most 16 MiB */
 	uint32_t messages;      /* messages that the peer may send ahead; 0: 64; at most 4096 */
+	unsigned listen_flags;  /* of a listener: set of DDP_LISTEN_ */
 };
 
 /* Opens an object for ddp_easy_connect() or ddp_easy_listen(). attr may be NULL. Errors: those of

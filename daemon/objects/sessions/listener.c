@@ -20,12 +20,16 @@ int listener_create(struct client *c, const struct msg_listen *req, uint64_t key
 
 	if (r)
 		return r;
+	if (req->flags & ~(uint32_t)(MSG_LISTEN_ENCRYPTED | MSG_LISTEN_PROVEN))
+		return reply_refuse(rep, EOPNOTSUPP, "listen: this daemon does not know flags 0x%x",
+				    req->flags);
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return reply_refuse(rep, ENOMEM, "listen: out of memory");
 	l->client = c;
 	l->cookie = req->cookie;
 	l->backlog = req->backlog ? req->backlog : c->daemon->cfg.session.pending_max;
+	l->demands = req->flags;
 	l->key = key;
 	list_init(&l->link);
 	list_init(&l->asking);

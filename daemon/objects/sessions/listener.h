@@ -23,6 +23,7 @@ struct listener {
 	uint32_t handle;
 	uint32_t cookie;
 	uint32_t backlog;
+	uint32_t demands;   /* set of MSG_LISTEN_ */
 	uint32_t waiting;   /* session requests that the client has not answered */
 	struct list asking; /* the same session requests */
 	/* Instead of asking a program, or NULL. False: the request is refused, for the reason. */

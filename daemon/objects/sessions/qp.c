@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "daemon/net/association.h"
+#include "daemon/net/peer_access.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/client/handles.h"
 #include "daemon/objects/client/pd.h"
@@ -394,4 +395,10 @@ void qp_query(const struct qp *qp, struct msg_qp_state *ret)
 		query_datagram(qp->datagram, ret);
 	if (qp->assoc)
 		query_session(qp, ret);
+}
+
+void qp_query_peer(const struct qp *qp, struct msg_peer_facts *ret)
+{
+	if (qp->assoc)
+		peer_access_tell(qp->assoc, ret);
 }

@@ -102,6 +102,9 @@ uint32_t qp_type(const struct qp *qp);
 /* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
 void qp_query(const struct qp *qp, struct msg_qp_state *ret);
 
+/* Who the peer of its session is. */
+void qp_query_peer(const struct qp *qp, struct msg_peer_facts *ret);
+
 /* Messages and bytes that it has carried. */
 struct acct_traffic qp_traffic(const struct qp *qp);
 

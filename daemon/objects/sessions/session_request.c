@@ -240,7 +240,7 @@ static const char *reason_to_refuse(const struct port *p, const struct listener 
 		return "this peer's share of the program's backlog is full";
 	if (!client_reads_events(l->client))
 		return "the program does not read its events";
-	return NULL;
+	return peer_access_lacks(assoc, l->demands);
 }
 
 /* The listener that the Initiate names. ret_skip: bytes of the private data that are not for its
@@ -384,6 +384,7 @@ int session_request_query(struct client *c, const struct msg_handle *req,
 	ret->remote = r->assoc->remote;
 	ret->assoc = r->assoc->id;
 	ret->stream = r->sid;
+	peer_access_tell(r->assoc, &ret->peer);
 	return 0;
 }
 
