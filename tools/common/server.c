@@ -342,6 +342,7 @@ static int serve_sessions(struct server *sv)
 
 static int listen_at_hosts(struct server *sv)
 {
+	struct ddp_listen_attr attr = DDP_INIT(ddp_listen_attr);
 	struct host_list at = {.n = 0};
 	char what[64];
 	int r = 0;
@@ -351,7 +352,11 @@ static int listen_at_hosts(struct server *sv)
 		r = host_list_parse("--bind", sv->conf->bind, sv->conf->port, &at);
 	if (r < 0)
 		return r;
-	r = ddp_listen_addrs(sv->listener, at.a, at.n, sv->conf->port, 0);
+	attr.addrs = at.a;
+	attr.num_addrs = at.n;
+	attr.port = sv->conf->port;
+	attr.flags = sv->conf->listen_flags;
+	r = ddp_listen_service(sv->listener, &attr);
 	return r < 0 ? session_fail(what, r) : r;
 }
 

@@ -26,6 +26,7 @@ struct server_conf {
 	uint16_t port;
 	const char *bind;      /* addresses of the daemon, with commas; NULL: all of them */
 	unsigned max_sessions; /* further requests are rejected with a message */
+	unsigned listen_flags; /* set of DDP_LISTEN_ */
 	bool once;             /* end after the first session */
 	bool one_client;       /* several sessions of one client; with once: end after the last */
 	bool quiet;            /* print neither the port nor path events */

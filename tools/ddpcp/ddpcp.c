@@ -18,6 +18,8 @@ enum { DESCRIPTORS = 16384 };
 static const struct option_row rows[] = {
 	OPTION_ROW_STRING(root, NULL, "root", "DIR", "serve: the directory whose files are served"),
 	OPTION_ROW_FLAG(read_only, NULL, "read-only", "serve: refuse put"),
+	OPTION_ROW_FLAG(proven, NULL, "proven",
+			"serve: refuse hosts that have not proven who they are"),
 	OPTION_ROW_FLAG(tree, "r", "recursive", "copy directories and their contents"),
 	OPTION_ROW_FLAG(preserve, "p", "preserve", "keep times and modes, regardless of the umask"),
 	OPTION_ROW_FLAG(archive, "a", "archive", "-r and -p, with symbolic and hard links"),
@@ -51,7 +53,7 @@ static const struct command_line tool = {
 	.usage = "Usage: ddpcp [OPTION]... put FILE... HOST:[NAME]\n"
 		 "       ddpcp [OPTION]... get HOST:NAME [FILE]\n"
 		 "       ddpcp [OPTION]... get HOST:NAME... DIR\n"
-		 "       ddpcp [OPTION]... serve --root DIR [--read-only]\n"
+		 "       ddpcp [OPTION]... serve --root DIR [--read-only] [--proven]\n"
 		 "Copies files by RDMA Writes and compares the SHA-256 of both copies. FILE - is\n"
 		 "standard input or output. An interrupted copy is resumed.\n"
 		 "HOST may list several addresses of one host, separated by commas: the session\n"
@@ -65,8 +67,8 @@ static int run_subcommand(const struct ddpcp_opts *o, int argc, char **argv)
 {
 	const char *verb = argc ? argv[0] : "";
 
-	if (strcmp(verb, "serve") != 0 && (o->root || o->read_only))
-		return message_usage("--root and --read-only are options of serve");
+	if (strcmp(verb, "serve") != 0 && (o->root || o->read_only || o->proven))
+		return message_usage("--root, --read-only and --proven are options of serve");
 	if (!strcmp(verb, "put") && argc >= 3)
 		return ddpcp_put(o, (unsigned)argc - 2, argv + 1, argv[argc - 1]);
 	if (!strcmp(verb, "get") && argc == 2)

@@ -13,6 +13,7 @@ struct ddpcp_opts {
 	uint16_t port;
 	uint32_t retry;    /* seconds to try to get a lost session back */
 	bool read_only;    /* serve: no put */
+	bool proven;       /* serve: only peers that have proven who they are */
 	bool tree;         /* directories, too */
 	bool preserve;     /* exact modes, and times */
 	bool archive;      /* both, and links */

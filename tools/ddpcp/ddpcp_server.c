@@ -236,6 +236,7 @@ int ddpcp_serve(const struct ddpcp_opts *o)
 		.port = o->port,
 		.bind = o->bind,
 		.max_sessions = SESSIONS,
+		.listen_flags = o->proven ? DDP_LISTEN_PROVEN : 0,
 		.quiet = o->quiet,
 		.user = &root,
 		.state_size = sizeof(struct served),
@@ -250,6 +251,10 @@ int ddpcp_serve(const struct ddpcp_opts *o)
 		message_error("%s: %s", o->root, message_strerror(errno));
 		return TOOL_FAILED;
 	}
+	if (!o->proven)
+		message_error("every host that the rules of the daemon admit may %s %s: --proven "
+			      "serves only those that have proven who they are",
+			      o->read_only ? "read" : "read and write", o->root);
 	status = server_run(&conf);
 	close(root.fd);
 	return status;
