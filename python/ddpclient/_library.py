@@ -9,6 +9,7 @@ from ctypes import POINTER, c_char_p, c_int, c_size_t, c_ssize_t, c_uint, c_uint
 
 REMOTE_WRITE = 2
 REMOTE_READ = 4
+LISTEN_ENCRYPTED = 1
 
 
 class EasyAttr(ctypes.Structure):
@@ -19,6 +20,7 @@ class EasyAttr(ctypes.Structure):
         ("socket", c_char_p),
         ("message_bytes", c_uint32),
         ("messages", c_uint32),
+        ("listen_flags", c_uint),
     ]
 
 

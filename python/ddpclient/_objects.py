@@ -14,7 +14,7 @@ from typing import Any, Callable, Optional, Union
 from . import _arguments
 from ._arguments import Buffer, milliseconds
 from ._errors import Closed, Error, TimedOut, error_of
-from ._library import REMOTE_READ, REMOTE_WRITE, EasyAttr, lib
+from ._library import EasyAttr, LISTEN_ENCRYPTED, REMOTE_READ, REMOTE_WRITE, lib
 
 SLICE = 0.2  # seconds of a call of the library, so that signals and close() need not wait for longer
 SCRATCH = 65536  # bytes that are copied at a time for buffers that are not registered
@@ -101,11 +101,13 @@ class _Endpoint:
     """The base of connections and listeners. Threads may share an object: calls exclude
     each other."""
 
+    _listen_flags = 0
+
     def __init__(self, socket: Optional[str] = None, message_bytes: int = 0, messages: int = 0):
         _arguments.number("message_bytes", message_bytes, 0, MESSAGE_BYTES_MAX)
         _arguments.number("messages", messages, 0, MESSAGES_MAX)
         path = None if not socket else os.fsencode(_arguments.text("socket", os.fspath(socket)))
-        attr = EasyAttr(ctypes.sizeof(EasyAttr), path, message_bytes, messages)
+        attr = EasyAttr(ctypes.sizeof(EasyAttr), path, message_bytes, messages, self._listen_flags)
         handle = ctypes.c_void_p()
         code = lib.ddp_easy_open(ctypes.byref(attr), ctypes.byref(handle))
         if code < 0:
@@ -327,11 +329,13 @@ class Connection(_Endpoint):
 
 
 class Listener(_Endpoint):
-    """Waits for connections. ``address``: one of the daemon, None for all; ``port`` 0: a free one."""
+    """Waits for connections. ``address``: one of the daemon, None for all; ``port`` 0: a free one.
+    ``encrypted``: connections over the network in clear text are refused."""
 
     def __init__(self, port: int = 0, address: Optional[str] = None, socket: Optional[str] = None,
-                 message_bytes: int = 0, messages: int = 0):
+                 message_bytes: int = 0, messages: int = 0, encrypted: bool = False):
         _arguments.port(port)
+        self._listen_flags = LISTEN_ENCRYPTED if encrypted else 0
         node = None if address is None else _arguments.text("address", address).encode()
         super().__init__(socket, message_bytes, messages)
         try:

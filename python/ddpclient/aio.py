@@ -206,8 +206,8 @@ class Listener:
     """Like ``ddpclient.Listener``; one task accepts."""
 
     def __init__(self, port: int = 0, address: Optional[str] = None, socket: Optional[str] = None,
-                 message_bytes: int = 0, messages: int = 0):
-        self.sync = _objects.Listener(port, address, socket, message_bytes, messages)
+                 message_bytes: int = 0, messages: int = 0, encrypted: bool = False):
+        self.sync = _objects.Listener(port, address, socket, message_bytes, messages, encrypted)
         self.port = self.sync.port
         self._waiting = _Waiting()
 

@@ -22,7 +22,9 @@ int main(void)
 	MEMBER(socket);
 	MEMBER(message_bytes);
 	MEMBER(messages);
+	MEMBER(listen_flags);
 	printf("value: REMOTE_WRITE %d\nvalue: REMOTE_READ %d\n", DDP_ACCESS_REMOTE_WRITE, DDP_ACCESS_REMOTE_READ);
+	printf("value: LISTEN_ENCRYPTED %d\n", DDP_LISTEN_ENCRYPTED);
 	CALL(int, ddp_easy_open, (const struct ddp_easy_attr *, struct ddp_easy **));
 	CALL(int, ddp_easy_close, (struct ddp_easy *, int));
 	CALL(const char *, ddp_easy_error, (const struct ddp_easy *));
