@@ -108,7 +108,7 @@ class Ours:
         path = os.path.join(self.tmp, name + ".yaml")
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"listen: [{self.address(host)}]\nsocket: {{path: {self.socket(host)}}}\n"
-                    f"limits: {{qps: 4096}}\n{self.covered(host) if host >= COVERED else self.transport()}")
+                    f"limits: {{qps: 4096}}\nsession: {{connect_ms: 60000}}\n{self.covered(host) if host >= COVERED else self.transport()}")
         child = self.processes.start(name, [self.program("ddpsctpd"), "--foreground", "--config", path], host % COVERED)
         until(f"daemon {name}", lambda: gone(child) or self.ask(host, "status"))
         if gone(child):
@@ -125,7 +125,7 @@ class Ours:
     def start(self):
         self.daemon(0)
         self.daemon(1)
-        if self.covers and shutil.which("openssl"):
+        if self.covers and "dtls" in self.args.groups and shutil.which("openssl"):
             self.make_certificate()
             self.daemon(COVERED)
             self.daemon(COVERED + 1)
