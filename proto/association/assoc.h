@@ -121,6 +121,13 @@ int assoc_refuse(struct assoc *a, uint16_t sid);
 void assoc_close(struct assoc *a, struct rdmap *ep);
 
 /*
+ * Ends it against a peer that may have no more: from now on nothing of it is placed, delivered or
+ * answered, whatever the peer does, and all requests are flushed. The rest is as with
+ * assoc_close().
+ */
+void assoc_abort(struct assoc *a, struct rdmap *ep);
+
+/*
  * Closes after the next n requests of the endpoint's owner: these, and those that were taken, are
  * sent, answered and acknowledged, as each of them requires, before the Terminate. Then, or after
  * half of assoc_cfg.close_ms, the session ends as by assoc_close(), which may be called earlier. An

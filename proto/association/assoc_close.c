@@ -24,6 +24,14 @@ void assoc_close(struct assoc *a, struct rdmap *ep)
 		assoc_hold_give_up(a, s);
 }
 
+void assoc_abort(struct assoc *a, struct rdmap *ep)
+{
+	if (!ep->stream || ep->stream->ep != ep)
+		return;
+	rdmap_abort(ep);
+	assoc_close(a, ep);
+}
+
 /* The list is in order of the deadlines. */
 static void limit(struct assoc *a, struct assoc_stream *s, uint64_t by)
 {

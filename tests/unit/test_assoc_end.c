@@ -111,6 +111,37 @@ Test(assoc_end, reception_continues_after_our_terminate)
 	cr_expect_eq(pair_done(qa).status, RDMAP_FLUSH_ERR);
 }
 
+enum { OTHER = 0x0c0c0c0c };
+
+/* Of a peer that may have no more, whether it obeys or not. */
+Test(assoc_end, nothing_is_placed_delivered_or_answered_after_an_abort)
+{
+	struct pair_msg m;
+	uint16_t sid = pair_connect(&a, qa, &b, qb);
+	uint8_t *mem = pair_region(&a, OTHER, TO, 16, ALL, 0);
+	struct rdmap_wr write = write_of(1, 4);
+	struct wire_ddp h = {.last = true, .dv = 1, .rv = 1, .opcode = WIRE_OP_SEND, .msn = 1};
+
+	memset(mem, 'x', 16);
+	write.rstag = OTHER;
+	write.sge[0].stag = STAG_B;
+	pair_post_recv(qa, 5, OTHER, TO, 16);
+	pair_post(qb, &write);
+	cr_assert(pair_pull(&b, &m));
+	assoc_abort(a.assoc, qa->ep);
+	pair_push(&a, &m);
+	m = pair_segment(sid, 2, &h, "late", 4);
+	pair_push(&a, &m);
+	expect_no_event(&a);
+	for (unsigned i = 0; i < 16; i++)
+		cr_expect_eq(mem[i], 'x', "byte %u", i);
+	cr_expect_neq(pair_done(qa).status, RDMAP_SUCCESS);
+	expect_control(&a, sid, 1, WIRE_TERMINATE);
+	m = pair_control(sid, 3, WIRE_TERMINATE, NULL, 0);
+	pair_push(&a, &m);
+	expect_closed(&a, qa, ASSOC_REASON_LOCAL);
+}
+
 /* rows: 5043-6.6-01 */
 Test(assoc_end, terminate_waits_until_the_accept_is_known_to_have_arrived)
 {

@@ -191,14 +191,6 @@ static void route_event(struct association *assoc, const struct assoc_event *ev)
 
 /* ---- rules that have changed ---- */
 
-static void disallow_qp(struct qp *qp, const char *reason)
-{
-	if (qp->state == QP_CONNECTING)
-		qp_cancel(qp, EACCES, reason);
-	else
-		qp_terminate(qp, reason);
-}
-
 static void sessions_disallowed(struct association *assoc, bool theirs, const char *reason)
 {
 	struct assoc_stream_info info;
@@ -208,7 +200,7 @@ static void sessions_disallowed(struct association *assoc, bool theirs, const ch
 		session_request_refuse_all(assoc, reason);
 	while (assoc_stream_next(assoc->ddp, &pos, &info))
 		if (info.ep && info.by_peer == theirs)
-			disallow_qp(rdmap_user(info.ep), reason);
+			qp_disallow(rdmap_user(info.ep), reason);
 }
 
 /* ---- the association itself ---- */

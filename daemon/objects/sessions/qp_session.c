@@ -190,16 +190,31 @@ void qp_disconnect(struct qp *qp)
 }
 
 /* No request of the send ring is sent before it. */
+static void end_by_order(struct qp *qp, const char *reason,
+			 void (*end)(struct assoc *, struct rdmap *))
+{
+	if (qp->state != QP_RTS && qp->state != QP_CLOSING)
+		return;
+	set_order(qp, reason);
+	qp->state = QP_CLOSING;
+	end(association_ddp(qp->assoc), qp->ep);
+	association_activate(qp->assoc);
+}
+
 void qp_terminate(struct qp *qp, const char *reason)
 {
-	if (qp->state == QP_CONNECTING) {
+	if (qp->state == QP_CONNECTING)
 		qp_cancel(qp, ECANCELED, reason);
-	} else if (qp->state == QP_RTS || qp->state == QP_CLOSING) {
-		set_order(qp, reason);
-		qp->state = QP_CLOSING;
-		assoc_close(association_ddp(qp->assoc), qp->ep);
-		association_activate(qp->assoc);
-	}
+	else
+		end_by_order(qp, reason, assoc_close);
+}
+
+void qp_disallow(struct qp *qp, const char *reason)
+{
+	if (qp->state == QP_CONNECTING)
+		qp_cancel(qp, EACCES, reason);
+	else
+		end_by_order(qp, reason, assoc_abort);
 }
 
 void qp_closed(struct qp *qp, const struct session_event *event)

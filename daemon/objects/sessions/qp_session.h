@@ -43,6 +43,10 @@ void qp_disconnect(struct qp *qp);
  * the send ring are flushed, and its program gets ECONNABORTED. */
 void qp_terminate(struct qp *qp, const char *reason);
 
+/* The same against a peer that is not allowed any more: it reaches no memory of the program from
+ * now on. A program that still connects gets EACCES. */
+void qp_disallow(struct qp *qp, const char *reason);
+
 /* Raw: the stream receives no more. Posted work is flushed; one more message may be sent. */
 void qp_error(struct qp *qp, const struct session_event *event);
 
