@@ -107,5 +107,8 @@ int ddp_take_qp_number(struct ddp_qp *qp, struct ddp_qp *from)
 	if (from->sq.ctx != ctx)
 		return reason_fail(-EINVAL,
 				   "ddp_take_qp_number: the QPs belong to different contexts");
+	r = context_serves(from->handle, "ddp_take_qp_number");
+	if (r)
+		return r;
 	return request_take_qp_number(ctx, "ddp_take_qp_number", &req);
 }

@@ -101,7 +101,7 @@ static const struct config_key keys[] = {
 	 .help = "time for operations to finish when the daemon is stopped"},
 	{"session", "idle_ms", NUMBER(0, 600000, "2000"), AT(session.idle_ms), AT_ONCE,
 	 .help = "time before an association without sessions is shut down"},
-	{"session", "datagram_port", NUMBER(0, 65535, "5042"), AT(session.datagram_port), AT_ONCE,
+	{"session", "datagram_port", NUMBER(0, 65535, "5042"), AT(session.datagram_port),
 	 .help = "SCTP port of all daemons for datagrams to others; 0: none"},
 	{"session", "connect_ms", NUMBER(100, 600000, "10000"), AT(session.connect_ms), AT_ONCE,
 	 .help = "timeout of connecting a queue pair"},

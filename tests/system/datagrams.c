@@ -303,6 +303,7 @@ static void flushed(void)
  * sets the Q_Key. The queue pair receives meanwhile. */
 static void failed_send(void)
 {
+	enum { AFTER = 40 }; /* more than the daemon takes for a bell */
 	struct ddp_send_wr wr = side_to(&a, b.num);
 	struct ddp_sge sge = end_sge(&a.e, 0, 10);
 
@@ -312,11 +313,18 @@ static void failed_send(void)
 	wr.send_flags = 0;
 	MUST(ddp_post_send(a.qp, &wr, NULL));
 	sge.lkey ^= 0x100;
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < AFTER; i++)
 		MUST(ddp_post_send(a.qp, &wr, NULL));
 	end_done(&a.e, DDP_WC_SEND, DDP_WC_LOC_KEY_ERR);
-	for (unsigned i = 0; i < 3; i++)
+	MUST(ddp_set_qp_qkey(a.qp, SIDE_QKEY));
+	for (unsigned i = 0; i < AFTER; i++)
 		end_done(&a.e, DDP_WC_SEND, DDP_WC_FLUSH_ERR);
+	sge.lkey ^= 0x100;
+	MUST(ddp_post_send(a.qp, &wr, NULL));
+	end_done(&a.e, DDP_WC_SEND, DDP_WC_LOC_KEY_ERR);
+	sge.lkey ^= 0x100;
+	MUST(ddp_post_send(a.qp, &wr, NULL));
+	end_done(&a.e, DDP_WC_SEND, DDP_WC_FLUSH_ERR);
 	side_recv(&a, SIDE_AT, SIDE_SLOT);
 	side_send(&b, side_to(&b, a.num), 10);
 	side_arrived(&a, &b, 10);
@@ -331,7 +339,7 @@ static void failed_send(void)
 static void taken_number(void)
 {
 	struct ddp_qp_init init = side_init(&b);
-	struct ddp_qp *before = b.qp;
+	struct ddp_qp *before = b.qp, *third;
 	const uint32_t own = b.num;
 	uint32_t num;
 
@@ -342,6 +350,9 @@ static void taken_number(void)
 	MUST(ddp_take_qp_number(b.qp, before));
 	end_done(&b.e, DDP_WC_RECV, DDP_WC_FLUSH_ERR);
 	REFUSED("a number for one that has ended", ddp_take_qp_number(before, b.qp), EINVAL);
+	MUST(ddp_create_qp(NULL, b.e.pd, &init, &third));
+	REFUSED("a number that was given away", ddp_take_qp_number(third, before), EINVAL);
+	MUST(ddp_destroy_qp(third));
 	MUST(ddp_destroy_qp(before));
 	side_recv(&b, SIDE_AT, SIDE_SLOT);
 	side_send(&a, side_to(&a, own), 10);

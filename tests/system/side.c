@@ -12,7 +12,8 @@ struct ddp_qp_init side_init(const struct side *s)
 
 	init.qp_type = DDP_QP_DATAGRAM;
 	init.send_cq = init.recv_cq = s->e.cq;
-	init.max_send_wr = init.max_recv_wr = RIG_DEPTH;
+	init.max_send_wr = SIDE_SENDS;
+	init.max_recv_wr = RIG_DEPTH;
 	init.max_send_sge = init.max_recv_sge = 3;
 	init.max_inline = 64;
 	init.qkey = SIDE_QKEY;

@@ -7,7 +7,7 @@
 
 #include "tests/system/rig.h"
 
-enum { SIDE_QKEY = 0x11223344, SIDE_SLOT = 8192, SIDE_AT = RIG_HALF };
+enum { SIDE_QKEY = 0x11223344, SIDE_SLOT = 8192, SIDE_AT = RIG_HALF, SIDE_SENDS = 64 };
 
 /* One end, with a queue pair of datagrams. */
 struct side {

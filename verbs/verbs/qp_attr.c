@@ -134,7 +134,8 @@ static int modify_locked(struct qp *qp, const struct ibv_qp_attr *attr, int mask
 		return r;
 	r = apply_attr(qp, attr, mask);
 	if (r && qp_is_datagram(qp)) {
-		datagram_set_qkey(qp, old.qkey);
+		if (mask & IBV_QP_QKEY) /* else it would send again after a Send that has failed */
+			datagram_set_qkey(qp, old.qkey);
 	} else if (r) {
 		permit(qp, old.qp_access_flags, no_resources);
 		qp->attr = old;

@@ -72,13 +72,16 @@ void numbers_del(struct datagram *d)
 	list_del(&d->first.link);
 }
 
-void numbers_take(struct worker *w, struct datagram *d, struct datagram *from)
+bool numbers_take(struct worker *w, struct datagram *d, struct datagram *from)
 {
+	if (!list_linked(&from->number.link))
+		return false;
 	if (!list_linked(&d->first.link))
 		link_number(w, &d->first, d->number.value, NULL);
 	list_del(&d->number.link);
 	list_del(&from->number.link);
 	link_number(w, &d->number, from->number.value, d);
+	return true;
 }
 
 struct datagram *numbers_find(const struct worker *w, uint32_t number)

@@ -8,6 +8,7 @@
 #ifndef DAEMON_OBJECTS_NUMBERS_H
 #define DAEMON_OBJECTS_NUMBERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "util/list.h"
@@ -41,8 +42,9 @@ void numbers_add(struct worker *w, struct datagram *d);
 void numbers_del(struct datagram *d);
 
 /* Datagrams to the number of one reach the other from now on. Its own number stays that of its
- * completions. */
-void numbers_take(struct worker *w, struct datagram *d, struct datagram *from);
+ * completions. False: the other one has given its number away, and it may be that of a third one.
+ */
+bool numbers_take(struct worker *w, struct datagram *d, struct datagram *from);
 
 /* The one with this number, or NULL. */
 struct datagram *numbers_find(const struct worker *w, uint32_t number);

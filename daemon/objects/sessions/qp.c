@@ -293,7 +293,9 @@ struct qp *qp_free(struct qp *qp)
 		return NULL;
 	qp_abandon(qp);
 	qp_events_release(qp);
-	mw_release(qp->client, &qp->scope);
+	if (qp->state != QP_IDLE &&
+	    qp->state != QP_ERROR) /* its scope may be that of another one */
+		mw_release(qp->client, &qp->scope);
 	idtab_del(&qp->client->handles.qps, qp->handle);
 	list_del(&qp->posted);
 	release_parts(qp);
@@ -316,6 +318,8 @@ int qp_set_qkey(struct qp *qp, const struct msg_qp_qkey *req, struct reply *rep)
 	if (!qp->datagram)
 		return reply_refuse(rep, EINVAL, "queue pair %u: a Q_Key is for datagrams",
 				    qp->num);
+	if (qp->datagram->stopped)
+		wr_flush_sends(qp); /* those that were posted before */
 	datagram_set_qkey(qp->datagram, req->qkey);
 	return 0;
 }
@@ -330,7 +334,9 @@ int qp_take_number(struct qp *qp, struct qp *from, struct reply *rep)
 	if (qp->state != QP_IDLE)
 		return reply_refuse(rep, EINVAL, "queue pair %u takes a number while it is %s",
 				    qp->num, qp_state_str(qp_state(qp)));
-	numbers_take(qp->client->worker, qp->datagram, from->datagram);
+	if (!numbers_take(qp->client->worker, qp->datagram, from->datagram))
+		return reply_refuse(rep, EINVAL, "queue pair %u has given its number away",
+				    from->num);
 	qp_disconnect(from);
 	return 0;
 }

@@ -447,7 +447,12 @@ void wr_mark_flush(struct qp *qp)
 {
 	bool keeps = qp->wq.srq || rdmap_keeps_recvs(qp->ep);
 
-	qp->wq.flush_pending = queue_waiting(&qp->wq.sq);
 	qp->wq.flush_recvs = keeps ? 0 : queue_waiting(&qp->wq.rq);
+	wr_flush_sends(qp);
+}
+
+void wr_flush_sends(struct qp *qp)
+{
+	qp->wq.flush_pending = queue_waiting(&qp->wq.sq);
 	wr_flush_pending(qp);
 }

@@ -44,6 +44,9 @@ void wr_flush_first(struct qp *qp);
 /* The same, once, for the work that is posted now. Later work is processed normally. */
 void wr_mark_flush(struct qp *qp);
 
+/* The same of requests alone, not of receives. */
+void wr_flush_sends(struct qp *qp);
+
 /* Continues where the completion queue had no room, or the turn was over. Returns how many entries.
  */
 unsigned wr_flush_pending(struct qp *qp);
