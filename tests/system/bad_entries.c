@@ -292,11 +292,20 @@ static unsigned invalid_raw(struct rig *r)
 
 /* ---- datagrams ---- */
 
+/* A request that fails stops the queue pair until its Q_Key is set. */
+static void resume(struct rig *r)
+{
+	struct msg_qp_qkey m = {.hdr = {MSG_SET_QP_QKEY, 10}, .handle = r->from.qp};
+
+	call(&r->b, &m, sizeof(m), NULL, 0);
+}
+
 static unsigned try_datagram(struct rig *r, const char *name, const struct wqe_send *bad,
 			     unsigned want)
 {
 	struct wqe_cqe c;
 
+	resume(r);
 	post(&r->from.sq, bad, sizeof(*bad));
 	ring_for(r, &r->from);
 	c = completion(r);
