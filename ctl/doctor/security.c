@@ -16,18 +16,22 @@ enum { SOON_DAYS = 30 };
 
 struct check {
 	struct security_finding *to;
-	unsigned n;
+	unsigned n, left_out;
+	struct security_finding rest; /* the remedy of one that was left out */
 };
 
-/* The next finding, without its remedy. NULL: there is no room. */
+/* The next finding, without its remedy. The last place is for what was left out. */
 __attribute__((format(printf, 3, 4))) static struct security_finding *
 add_finding(struct check *c, const char *name, const char *fmt, ...)
 {
-	struct security_finding *f = c->n < SECURITY_FINDINGS ? &c->to[c->n++] : NULL;
+	struct security_finding *f;
 	va_list ap;
 
-	if (!f)
-		return NULL;
+	if (c->n == SECURITY_FINDINGS - 1) {
+		c->left_out++;
+		return &c->rest;
+	}
+	f = &c->to[c->n++];
 	*f = (struct security_finding){.remedy = ""};
 	snprintf(f->check, sizeof(f->check), "%s", name);
 	va_start(ap, fmt);
@@ -41,11 +45,19 @@ __attribute__((format(printf, 2, 3))) static void set_remedy(struct security_fin
 {
 	va_list ap;
 
-	if (!f)
-		return;
 	va_start(ap, fmt);
 	vsnprintf(f->remedy, sizeof(f->remedy), fmt, ap);
 	va_end(ap);
+}
+
+static void say_left_out(struct check *c)
+{
+	if (c->left_out == 0)
+		return;
+	c->to[c->n] = (struct security_finding){.check = "security"};
+	snprintf(c->to[c->n].text, SECURITY_TEXT, "%u further findings are left out", c->left_out);
+	memcpy(c->to[c->n].remedy, c->rest.remedy, SECURITY_TEXT);
+	c->n++;
 }
 
 static const char *config_text(const struct query_reply *config, const char *key)
@@ -54,6 +66,40 @@ static const char *config_text(const struct query_reply *config, const char *key
 		if (strcmp(config->recs[i].config.key, key) == 0)
 			return config->recs[i].config.value;
 	return "";
+}
+
+/* Values that are longer lose their end on the way. */
+static bool is_cut(const char *value)
+{
+	return strlen(value) == CTL_VALUE_MAX - 1;
+}
+
+/* One character of a text in double quotes. Returns what follows it. */
+static const char *read_char(const char *text, char *ret)
+{
+	unsigned code;
+
+	if (*text == '\\' && sscanf(text, "\\x%2x", &code) == 1) {
+		*ret = (char)code;
+		return text + 4;
+	}
+	text += *text == '\\' && text[1] != '\0';
+	*ret = *text;
+	return text + 1;
+}
+
+/* Undoes the quotes and escapes with which the daemon shows a path that is not plain in YAML. */
+static void read_path(const char *text, char ret[CTL_VALUE_MAX])
+{
+	size_t n = 0;
+
+	if (*text != '"') {
+		snprintf(ret, CTL_VALUE_MAX, "%s", text);
+		return;
+	}
+	for (text++; *text != '\0' && *text != '"'; n++)
+		text = read_char(text, &ret[n]);
+	ret[n] = '\0';
 }
 
 /* ---- files ---- */
@@ -70,10 +116,10 @@ static void check_time(struct check *c, const char *name, const char *path,
 		f = add_finding(c, name, "%s is not valid yet: peers refuse it", path);
 	else
 		f = add_finding(c, name, "%s expires on %s", path, x->expires);
-	if (x->days_left < 0 || x->days_left < SOON_DAYS)
-		set_remedy(f, "a new certificate in this file, then systemctl reload ddpsctpd");
-	else if (x->is_early)
+	if (x->days_left >= 0 && x->is_early)
 		set_remedy(f, "compare the clock of this host: date");
+	else if (x->days_left < SOON_DAYS)
+		set_remedy(f, "a new certificate in this file, then systemctl reload ddpsctpd");
 }
 
 /* Who may not open it has no finding: doctor is for everybody. */
@@ -121,7 +167,8 @@ static void check_secret(struct check *c, const char *name, const char *path)
 
 /* ---- rules ---- */
 
-/* The value of the next word KEY=VALUE of the list of rules. False: there is none. */
+/* The value of the next word KEY=VALUE of the list of rules. False: there is none, or the list was
+ * cut within it. */
 static bool next_word(const char **rules, const char *key, char *ret, size_t len)
 {
 	const char *at = *rules;
@@ -132,19 +179,32 @@ static bool next_word(const char **rules, const char *key, char *ret, size_t len
 	if (!at)
 		return false;
 	at += strlen(key);
-	n = strcspn(at, " \",]");
+	n = strcspn(at, " \"");
 	snprintf(ret, len, "%.*s", (int)n, at);
 	*rules = at + n;
-	return true;
+	return at[n] != '\0';
+}
+
+/* Whether an earlier rule has the same word; this one ends there. */
+static bool was_named(const char *rules, const char *key, const char *path, const char *end)
+{
+	char other[CTL_VALUE_MAX];
+
+	while (next_word(&rules, key, other, sizeof(other)) && rules != end)
+		if (strcmp(other, path) == 0)
+			return true;
+	return false;
 }
 
 static void check_files(struct check *c, const char *rules, const char *key, const char *name,
 			void (*check)(struct check *c, const char *name, const char *path))
 {
-	char path[256];
+	const char *at = rules;
+	char path[CTL_VALUE_MAX];
 
-	while (next_word(&rules, key, path, sizeof(path)))
-		check(c, name, path);
+	while (next_word(&at, key, path, sizeof(path)))
+		if (!was_named(rules, key, path, at))
+			check(c, name, path);
 }
 
 static bool demand_dtls(const char *rules)
@@ -160,24 +220,48 @@ static void check_rules(struct check *c, const struct query_reply *config)
 
 	check_files(c, rules, "ca=", "ca", check_certificate);
 	check_files(c, rules, "psk=", "pre-shared key", check_secret);
-	if (!demand_dtls(rules))
+	if (is_cut(rules))
+		add_finding(c, "security",
+			    "peers.rules is longer than the %u bytes that the daemon shows: what "
+			    "follows is not checked",
+			    CTL_VALUE_MAX - 1);
+	else if (!demand_dtls(rules))
 		set_remedy(add_finding(c, "security",
 				       "no rule of peers.rules demands DTLS: peers "
 				       "are who they say, in clear text"),
 			   "a rule for each peer: ddpctl key show prints it there");
-	else if (strchr(listen, ','))
+	if (demand_dtls(rules) && strchr(listen, ','))
 		add_finding(c, "security",
 			    "associations in DTLS have one address at each end: programs that name "
 			    "several addresses of such a peer are refused");
 }
 
+/* The certificate and the key of this host. */
+static void check_own(struct check *c, const struct query_reply *config, const char *key,
+		      const char *name,
+		      void (*check)(struct check *c, const char *name, const char *path))
+{
+	const char *text = config_text(config, key);
+	char path[CTL_VALUE_MAX];
+
+	if (is_cut(text)) {
+		add_finding(c, name, "the path is longer than the %u bytes that the daemon shows",
+			    CTL_VALUE_MAX - 1);
+		return;
+	}
+	read_path(text, path);
+	if (*path)
+		check(c, name, path);
+}
+
 static void check_security_keys(struct check *c, const struct query_reply *config)
 {
 	const char *port = config_text(config, "security.udp_port");
-	const char *cert = config_text(config, "security.certificate");
 
+	if (!*port && config->hidden)
+		add_finding(c, "security", "only administrators see how associations are protected");
 	if (!*port)
-		return; /* an older daemon */
+		return; /* or an older daemon */
 	if (strcmp(port, "0") == 0) {
 		add_finding(c, "security",
 			    "no DTLS: associations are in clear text, unless IPsec "
@@ -185,21 +269,29 @@ static void check_security_keys(struct check *c, const struct query_reply *confi
 		return;
 	}
 	add_finding(c, "security", "DTLS on UDP port %s; a firewall must allow it", port);
-	if (*cert) {
-		check_certificate(c, "certificate", cert);
-		check_secret(c, "key", config_text(config, "security.key"));
-	}
+	check_own(c, config, "security.certificate", "certificate", check_certificate);
+	check_own(c, config, "security.key", "key", check_secret);
 	check_rules(c, config);
+}
+
+unsigned security_judge(const struct query_reply *config,
+			struct security_finding ret[SECURITY_FINDINGS])
+{
+	struct check c = {.to = ret};
+
+	check_security_keys(&c, config);
+	say_left_out(&c);
+	return c.n;
 }
 
 unsigned security_check(const struct ddpctl *ctl, struct security_finding ret[SECURITY_FINDINGS])
 {
-	struct check c = {.to = ret};
 	struct query_reply config;
+	unsigned n;
 
 	if (query_show(ctl->opts.socket, args_timeout_ms(ctl), CTL_CONFIG, &config) != CTL_EXIT_OK)
 		return 0;
-	check_security_keys(&c, &config);
+	n = security_judge(&config, ret);
 	free(config.recs);
-	return c.n;
+	return n;
 }

@@ -4,6 +4,7 @@
 #define CTL_SECURITY_H
 
 #include "ctl/field/args.h"
+#include "ctl/field/query.h"
 
 enum { SECURITY_FINDINGS = 24, SECURITY_TEXT = 512 };
 
@@ -12,6 +13,10 @@ struct security_finding {
 	char remedy[SECURITY_TEXT]; /* "": it is no fault */
 	char text[SECURITY_TEXT];
 };
+
+/* Judges the configuration as the daemon shows it. Returns how many findings there are. */
+unsigned security_judge(const struct query_reply *config,
+			struct security_finding ret[SECURITY_FINDINGS]);
 
 /* Asks the daemon for its configuration. Returns how many findings there are. */
 unsigned security_check(const struct ddpctl *ctl, struct security_finding ret[SECURITY_FINDINGS]);
