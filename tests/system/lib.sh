@@ -139,6 +139,7 @@ counted() {
 	[ "$DDP_SANITIZERS" != none ] || [ ! -f "$bin/tests/system/.libs/blocks.so" ] ||
 		daemon_in=(env LD_PRELOAD="$bin/tests/system/.libs/blocks.so" BLOCKS_FILE="$tmp/$1.blocks")
 	rm -f "$tmp/$1.blocks"
+	unset "blocks_before[$1]"
 	daemon "$@"
 }
 
@@ -149,6 +150,18 @@ holds() {
 	proc=/proc/$(pid_of "$1")
 	[ ! -f "$tmp/$1.blocks" ] || blocks=$(od -An -td8 "$tmp/$1.blocks" | tr -d ' ')
 	echo "$(find "$proc/fd" -mindepth 1 | wc -l) $blocks $(sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "$proc/status")"
+}
+
+# grows NAME: whether the heap of a daemon that `counted` started has more blocks than at the last call, or this is the first one.
+# What happens for the first time may allocate for good, in any round of a test; but a leak grows in each.
+declare -A blocks_before=()
+blocks_of() { holds "$1" | cut -d ' ' -f 2; }
+has_no_more_blocks() { [ "$(blocks_of "$1")" -le "${blocks_before[$1]}" ]; }
+grows() {
+	local r=1
+	[ -n "${blocks_before[$1]-}" ] && eventually 1 has_no_more_blocks "$1" || r=0
+	blocks_before[$1]=$(blocks_of "$1")
+	return $r
 }
 
 # stop NAME [SIGNAL]: ends it and returns its exit status.
