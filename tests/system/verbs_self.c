@@ -227,20 +227,21 @@ static void fails_next(const struct pair *p)
 	VERB(wc.qp_num == p->qp[0]->qp_num);
 }
 
-/* Seven waits of 1 ms are over before one of 655 ms that began later. The order of the two shows
- * that timers and retries are those that were set after the connection. */
+/* Seven waits of the shortest timer are over before six of 655 ms, the longest one, that began
+ * later. The order of the two shows that timers and retries are those that were set after the
+ * connection: a daemon that stands still for a second delays both by one wait. */
 static void waits(void)
 {
-	struct pair many = open_pair(6), one = open_pair(0);
+	struct pair brief = open_pair(6), lasting = open_pair(5);
 
-	set_timer(&many, 1);
-	set_timer(&one, 0);
-	send_in_vain(&many);
-	send_in_vain(&one);
-	fails_next(&many);
-	fails_next(&one);
-	VERB(ibv_destroy_qp(many.qp[0]) == 0);
-	VERB(ibv_destroy_qp(one.qp[0]) == 0);
+	set_timer(&brief, 1);
+	set_timer(&lasting, 0);
+	send_in_vain(&brief);
+	send_in_vain(&lasting);
+	fails_next(&brief);
+	fails_next(&lasting);
+	VERB(ibv_destroy_qp(brief.qp[0]) == 0);
+	VERB(ibv_destroy_qp(lasting.qp[0]) == 0);
 }
 
 int main(void)
