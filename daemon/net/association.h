@@ -114,8 +114,8 @@ extern const struct llp_events association_llp_events;
 /*
  * The association to use for a session between these endpoints: one that was opened here for the
  * same addresses, or by the peer from them and from the port that is asked for, is up or on its way
- * and has a stream left; else a new one, which has the charges then. 0 or -errno; the charges are
- * released, if there are any.
+ * and has a stream left; else a new one, which has the charges then. 0 or -errno; after
+ * an error the charges are released. They must be empty when one is found.
  */
 int association_get(struct worker *w, const struct endpoint_addrs *addrs,
 		    struct association_charges *charges, struct association **ret);
