@@ -6,6 +6,7 @@ dtls_dump.py PID NAME=HEX... prints a line "NAME dumped N hidden M" for each: ho
 part of core dumps, and in those with MADV_DONTDUMP. A word NAME:keys=LOG,OUTPUT is the key log and the output of `openssl
 s_client -msg`: the master secret and the keys of both directions of its connection, for AES-128-GCM with SHA-256.
 """
+import base64
 import hashlib
 import hmac
 import re
@@ -25,6 +26,12 @@ def mappings(pid):
             elif line.startswith("VmFlags:"):
                 found[-1][4] = "dd" in line.split()
     return [m for m in found if m[2].startswith("r") and m[3] and not m[5].endswith(("[vvar]", "[vsyscall]", "[vvar_vclock]"))]
+
+
+def base64_parts(raw):
+    """What a file in PEM has of it on one line, where it begins at each of the three bytes that four characters stand for."""
+    texts = [base64.b64encode(raw[skip:])[: len(raw[skip:]) // 3 * 4] for skip in range(3)]
+    return [text[at : at + 16] for text in texts for at in (0, len(text) - 16)]
 
 
 def find(pid, secrets):
@@ -73,7 +80,7 @@ def main():
         else:
             raw = bytes.fromhex(value)
             # A number is in memory with its lowest byte first; text of a file as it is.
-            secrets[name] = [raw, raw[::-1], value.encode()]
+            secrets[name] = [raw, raw[::-1], value.encode(), *base64_parts(raw)]
     for name, (dumped, hidden) in find(int(sys.argv[1]), secrets).items():
         print(name, "dumped", dumped, "hidden", hidden)
 
