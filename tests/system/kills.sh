@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: programs and daemons that end by SIGKILL at any moment are noticed by those that are left, which keep nothing of
-# them: no object, no descriptor, no memory. Prints how long it took to notice. DDP_KILLS: how many at
-# least, 12 by default.
+# them: no object, no descriptor, no memory. Prints how long it took to notice. DDP_KILLS: how many at least, 12
+# by default.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping ddperf
