@@ -100,7 +100,7 @@ int dtls_renew(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us)
 	if (!p || !p->now)
 		return dtls_connect(d, flow, now_us);
 	d->now_us = now_us;
-	if (p->next && p->renews)
+	if (p->renews && dtls_link_is_in_handshake(p->next))
 		return 0;
 	r = dtls_pair_begin(d, p, NULL, NULL);
 	p->renews = r == 0;
@@ -124,7 +124,7 @@ bool dtls_flows(const struct dtls *d, dtls_flow_fn *fn, void *arg)
 		const struct dtls_pair *p = list_entry(it, struct dtls_pair, all);
 		const struct dtls_flow flow = p->flow;
 
-		if (!fn(arg, &flow, p->next && p->next->state == DTLS_LINK_HANDSHAKE))
+		if (!fn(arg, &flow, dtls_link_is_in_handshake(p->next)))
 			return false;
 	}
 	return true;
@@ -174,7 +174,7 @@ size_t dtls_seal(struct dtls *d, const struct dtls_flow *flow, const struct span
 	if (!p || !p->now)
 		return 0;
 	len = dtls_tx_seal_batch(&p->now->tx, part, n, segment, to);
-	if (p->now->tx.blocks >= DTLS_SOFT_BLOCKS && !p->next)
+	if (p->now->tx.blocks >= DTLS_SOFT_BLOCKS && !dtls_link_is_in_handshake(p->next))
 		dtls_pair_note(d, p); /* a takeover is due */
 	return len;
 }

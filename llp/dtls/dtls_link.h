@@ -99,6 +99,16 @@ bool dtls_link_has_output(const struct dtls_link *l);
 uint64_t dtls_link_expiry(const struct dtls_link *l);
 void dtls_link_run(struct dtls_link *l, uint64_t now_us);
 
+static inline bool dtls_link_is_up(const struct dtls_link *l)
+{
+	return l && l->state == DTLS_LINK_UP;
+}
+
+static inline bool dtls_link_is_in_handshake(const struct dtls_link *l)
+{
+	return l && l->state == DTLS_LINK_HANDSHAKE;
+}
+
 /* A record of the peer with these keys was authentic. handshake: it is a message of a handshake
  * that has ended here: the peer lacks our last flight. */
 void dtls_link_proven(struct dtls_link *l, bool handshake);

@@ -45,7 +45,7 @@ bool dtls_lost_hint(struct dtls *d, const struct dtls_flow *flow, const struct s
 	if (memcmp(record->p, request, REQUEST) != 0)
 		return false;
 	p = dtls_table_find(&d->table, flow);
-	if (!p || !p->now || p->next || d->now_us < p->hint_us)
+	if (!p || !p->now || dtls_link_is_in_handshake(p->next) || d->now_us < p->hint_us)
 		return true;
 	p->hint_us = d->now_us + HINT_US;
 	p->hinted = dtls_pair_begin(d, p, NULL, NULL) == 0;

@@ -12,16 +12,6 @@ enum { EACH_US = 500 };
 /* After a takeover that failed. */
 #define RETRY_US ((uint64_t)30 * 1000000)
 
-static bool is_up(const struct dtls_link *l)
-{
-	return l && l->state == DTLS_LINK_UP;
-}
-
-static bool is_in_handshake(const struct dtls_link *l)
-{
-	return l && l->state == DTLS_LINK_HANDSHAKE;
-}
-
 /* ---- beginning ---- */
 
 static void fire(struct timer *t)
@@ -85,7 +75,7 @@ int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello
 	if (!choose_key(d, p, &psk))
 		return -EACCES;
 	/* Its client may seal with these keys already: its Finished was right. */
-	if (is_up(p->next))
+	if (dtls_link_is_up(p->next))
 		dtls_pair_promote(d, p);
 	dtls_pair_drop(&p->next);
 	p->hinted = false;
@@ -177,7 +167,7 @@ static void drop_next(struct dtls *d, struct dtls_pair *p)
 
 void dtls_pair_settle(struct dtls *d, struct dtls_pair *p)
 {
-	if (is_up(p->next) && !p->next->judged)
+	if (dtls_link_is_up(p->next) && !p->next->judged)
 		judge_peer(d, p);
 	if (p->next && p->next->state == DTLS_LINK_DOWN)
 		drop_next(d, p);
@@ -188,7 +178,7 @@ void dtls_pair_settle(struct dtls *d, struct dtls_pair *p)
 static bool lose_current(struct dtls_pair *p)
 {
 	dtls_pair_drop(&p->now);
-	if (!is_up(p->next))
+	if (!dtls_link_is_up(p->next))
 		return !p->next;
 	p->now = p->next;
 	p->next = NULL;
@@ -252,7 +242,7 @@ static uint64_t takeover_at(const struct dtls *d, const struct dtls_pair *p)
 	const struct dtls_link *l = p->now;
 	uint64_t at = l->up_us + d->cfg.takeover_us + (l->server ? d->cfg.takeover_us / 4 : 0);
 
-	if (is_in_handshake(p->next))
+	if (dtls_link_is_in_handshake(p->next))
 		return UINT64_MAX;
 	if (l->tx.blocks >= DTLS_SOFT_BLOCKS)
 		at = 0;
@@ -275,7 +265,7 @@ static uint64_t pair_expiry(const struct dtls *d, const struct dtls_pair *p)
 		at = earlier(at, p->old_until_us);
 	if (p->next)
 		at = earlier(at, dtls_link_expiry(p->next));
-	if (is_in_handshake(p->next))
+	if (dtls_link_is_in_handshake(p->next))
 		at = earlier(at, p->next->begun_us + d->cfg.handshake_us);
 	return at;
 }
@@ -297,7 +287,7 @@ static bool has_output(const struct dtls_pair *p)
 void dtls_pair_note(struct dtls *d, struct dtls_pair *p)
 {
 	struct dtls_table *t = &d->table;
-	bool counted = is_in_handshake(p->next), theirs = counted && p->next->server;
+	bool counted = dtls_link_is_in_handshake(p->next), theirs = counted && p->next->server;
 
 	dtls_table_count(t, p, counted, theirs);
 	note_list(&t->writing, &p->writing, has_output(p));
@@ -346,7 +336,8 @@ void dtls_pair_run(struct dtls *d, struct dtls_pair *p)
 		dtls_link_run(p->next, d->now_us);
 		dtls_pair_settle(d, p);
 	}
-	if (is_in_handshake(p->next) && d->now_us >= p->next->begun_us + d->cfg.handshake_us)
+	if (dtls_link_is_in_handshake(p->next) &&
+	    d->now_us >= p->next->begun_us + d->cfg.handshake_us)
 		give_up_handshake(d, p);
 	if (p->now)
 		run_current(d, p);

@@ -358,3 +358,45 @@ Test(dtls_renew, handshakes_that_peers_begin_have_a_rate)
 	n->end[1].dtls = before;
 	net_free(n);
 }
+
+/* ---- a client that is gone ---- */
+
+static unsigned ups(struct net *n)
+{
+	struct dtls_stats s;
+
+	dtls_stats(n->end[1].dtls, &s);
+	return (unsigned)s.up;
+}
+
+/* The server has new keys, and the client restarts before it knows that: they are never proven. */
+static struct net *leave_unproven(void)
+{
+	struct net *n = link_up();
+
+	renew(n, 0);
+	for (unsigned i = 0; ups(n) < 2; i++) {
+		cr_assert_lt(i, 100);
+		net_run(n, NET_DELAY_US / 10);
+	}
+	cr_assert_eq(n->end[0].up, 1);
+	net_restart(n, 0);
+	return n;
+}
+
+Test(dtls_renew, keys_that_are_never_proven_do_not_keep_us_from_others)
+{
+	for (unsigned hint = 0; hint < 2; hint++) {
+		struct net *n = leave_unproven();
+		unsigned before = n->end[1].up;
+
+		if (hint)
+			cr_assert(net_send(n, 1, 1));
+		else
+			renew(n, 1);
+		net_run(n, SECOND);
+		cr_assert_gt(n->end[1].up, before, "%s", hint ? "by a hint" : "by a renewal");
+		carries_packets(n);
+		net_free(n);
+	}
+}
