@@ -6,8 +6,9 @@
 #include <stdio.h>
 
 /* Each handshake that a peer begins costs a signature: in the long run one in so many microseconds
- * may begin, so that clients that never go on use a fraction of a processor. */
-enum { EACH_US = 500 };
+ * may begin, so that clients that never go on use a fraction of a processor, and those of one
+ * address an eighth of that. */
+enum { EACH_US = 500, EACH_OF_ADDRESS_US = 8 * EACH_US };
 
 /* After a takeover that failed. */
 #define RETRY_US ((uint64_t)30 * 1000000)
@@ -37,13 +38,30 @@ static bool leaves_room(unsigned all, unsigned of_address, unsigned most)
 	return all < most - most / 4 && of_address < (most + 7) / 8;
 }
 
+/* max_handshakes of all may come at once, and an eighth of these from one address. */
+static bool is_in_rate(const struct dtls *d, uint64_t paid_us)
+{
+	return paid_us <= d->now_us + (uint64_t)d->cfg.max_handshakes * EACH_US;
+}
+
+static void pay(const struct dtls *d, uint64_t *paid_us, unsigned us)
+{
+	*paid_us = (*paid_us > d->now_us ? *paid_us : d->now_us) + us;
+}
+
+/* The peer of a link has shown who it is: strangers do not use up its rate. */
+static bool shares_rate(const struct dtls_pair *p)
+{
+	return !p || !p->now;
+}
+
 bool dtls_pair_admits(struct dtls *d, const struct dtls_pair *p, const struct dtls_flow *flow)
 {
 	const struct dtls_share *s = dtls_table_share(&d->table, flow);
 
 	if (!p && !leaves_room(d->table.n, s->links, d->cfg.max_links))
 		return false;
-	if (d->paid_us > d->now_us + (uint64_t)d->cfg.max_handshakes * EACH_US)
+	if (!is_in_rate(d, s->paid_us) || (shares_rate(p) && !is_in_rate(d, d->paid_us)))
 		return false;
 	return leaves_room(d->table.handshakes - (p && p->counted),
 			   s->handshakes - (p && p->theirs), d->cfg.max_handshakes);
@@ -63,6 +81,13 @@ static bool choose_key(const struct dtls *d, const struct dtls_pair *p, const st
 
 	*ret = path ? dtls_identity_psk(d->identity, path) : NULL;
 	return *ret || (!path && d->identity->ctx);
+}
+
+static void pay_for(struct dtls *d, const struct dtls_pair *p)
+{
+	pay(d, &dtls_table_share(&d->table, &p->flow)->paid_us, EACH_OF_ADDRESS_US);
+	if (shares_rate(p))
+		pay(d, &d->paid_us, EACH_US);
 }
 
 int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello *hello,
@@ -88,7 +113,7 @@ int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello
 	}
 	d->stats.begun++;
 	if (hello)
-		d->paid_us = (d->paid_us > d->now_us ? d->paid_us : d->now_us) + EACH_US;
+		pay_for(d, p);
 	dtls_pair_settle(d, p);
 	return 0;
 }

@@ -43,6 +43,7 @@ struct dtls_pair {
 /* Links and handshakes that peers at an address, or in a network of IPv6, have begun; by hash. */
 struct dtls_share {
 	unsigned links, handshakes;
+	uint64_t paid_us; /* as in struct dtls, of their rate */
 };
 
 struct dtls_table {

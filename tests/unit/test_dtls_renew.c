@@ -326,37 +326,107 @@ Test(dtls_renew, peers_leave_links_to_each_other_and_to_programs_here)
 	net_free(n);
 }
 
-/* One client that shows cookies and begins another handshake each time. */
-Test(dtls_renew, handshakes_that_peers_begin_have_a_rate)
+/* ---- rate ---- */
+
+enum { BEGINNERS = 20, AT_ONCE = 100 * LINKS };
+
+static struct flood {
+	struct net *n;
+	struct dtls *before;
+	uint8_t hello[NET_PACKET];
+	size_t len;
+	unsigned number;
+} flood;
+
+/* End 1 is a room with many handshakes, and end 0 has a link to it if it is wanted. */
+static void flood_begin(bool linked)
 {
 	struct net *n = net_plain();
-	struct dtls *d = open_room(n), *before = n->end[1].dtls;
-	uint8_t first[NET_PACKET];
-	struct dtls_flow to, from = {.ip = {[10] = 0xff, [11] = 0xff, 192, 0, 2}, .port = 1};
-	uint64_t begun, second;
-	size_t len;
+	struct dtls_flow to;
 
+	flood = (struct flood){.n = n, .before = n->end[1].dtls};
+	n->end[1].dtls = open_room(n);
 	net_connect(n, 0);
-	cr_assert(dtls_output(n->end[0].dtls, &to, first, sizeof(first), &len));
-	n->end[1].dtls = d;
-	for (unsigned i = 0; i < 300 * LINKS; i++) {
-		memcpy(first + RANDOM, &i, sizeof(i));
-		begin_from(n, first, len, &from);
+	if (linked) {
+		cr_assert(net_until_up(n, SECOND));
+		renew(n, 0);
 	}
-	begun = handshakes_begun(n);
-	cr_assert_geq(begun, 100 * LINKS);
-	cr_assert_leq(begun, 100 * LINKS + 1);
-	n->now_us += SECOND;
-	for (unsigned i = 0; i < 100 * LINKS; i++) {
-		memcpy(first + RANDOM, &i, sizeof(i));
-		begin_from(n, first, len, &from);
+	cr_assert(dtls_output(n->end[0].dtls, &to, flood.hello, sizeof(flood.hello), &flood.len));
+}
+
+static void flood_end(void)
+{
+	dtls_close(flood.n->end[1].dtls);
+	flood.n->end[1].dtls = flood.before;
+	net_free(flood.n);
+}
+
+/* How many handshakes begin if this peer shows cookies for so many hellos. */
+static unsigned flood_from(struct dtls_flow *from, unsigned hellos)
+{
+	unsigned before = handshakes_begun(flood.n);
+
+	for (unsigned i = 0; i < hellos; i++) {
+		flood.number++;
+		memcpy(flood.hello + RANDOM, &flood.number, sizeof(flood.number));
+		begin_from(flood.n, flood.hello, flood.len, from);
 	}
-	second = handshakes_begun(n) - begun;
-	cr_assert_geq(second, 1999);
-	cr_assert_leq(second, 2001);
-	dtls_close(d);
-	n->end[1].dtls = before;
-	net_free(n);
+	return handshakes_begun(flood.n) - before;
+}
+
+static struct dtls_flow beginner(unsigned i)
+{
+	return (struct dtls_flow){.ip = {[10] = 0xff, [11] = 0xff, 192, 0, 2, (uint8_t)i},
+				  .port = 1};
+}
+
+/* Of many addresses, each of which begins another handshake with each hello. */
+static unsigned flood_from_many(unsigned hellos)
+{
+	unsigned begun = 0;
+
+	for (unsigned i = 0; i < BEGINNERS; i++) {
+		struct dtls_flow from = beginner(i);
+
+		begun += flood_from(&from, hellos);
+	}
+	return begun;
+}
+
+static void around(unsigned got, unsigned want)
+{
+	cr_assert_geq(got, want - 1);
+	cr_assert_leq(got, want + 1);
+}
+
+Test(dtls_renew, handshakes_that_peers_begin_have_a_rate)
+{
+	flood_begin(false);
+	around(flood_from_many(AT_ONCE / 8), AT_ONCE);
+	flood.n->now_us += SECOND;
+	around(flood_from_many(400), 2000);
+	flood_end();
+}
+
+Test(dtls_renew, one_address_leaves_the_rate_to_others)
+{
+	struct dtls_flow one = beginner(1), other = beginner(2);
+
+	flood_begin(false);
+	around(flood_from(&one, AT_ONCE), AT_ONCE / 8);
+	flood.n->now_us += SECOND;
+	around(flood_from(&one, AT_ONCE), 250);
+	cr_assert_eq(flood_from(&other, 10), 10);
+	flood_end();
+}
+
+Test(dtls_renew, peer_of_a_link_gets_other_keys_whatever_others_begin)
+{
+	flood_begin(true);
+	around(flood_from_many(AT_ONCE / 8), AT_ONCE);
+	cr_assert_eq(flood_from(&flood.n->end[1].peer, 10), 10);
+	around(flood_from(&flood.n->end[1].peer, AT_ONCE), AT_ONCE / 8 - 10);
+	flood_end();
 }
 
 /* ---- a client that is gone ---- */
