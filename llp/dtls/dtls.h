@@ -41,6 +41,14 @@ struct dtls_config {
 	uint64_t idle_us;      /* a link ends after so long without an authentic record */
 };
 
+/* What a datagram is by its first bytes, as a filter in the kernel sees it. */
+enum dtls_beginning {
+	DTLS_BEGINS_HELLO,  /* epoch 0, a handshake, and the message of a client that begins it */
+	DTLS_BEGINS_CLEAR,  /* epoch 0 */
+	DTLS_BEGINS_SEALED, /* another epoch, or too short for one */
+	DTLS_BEGINNINGS,
+};
+
 struct dtls_stats {
 	uint64_t links, handshakes; /* now */
 	uint64_t asked;             /* hellos that were answered with a cookie */
@@ -48,8 +56,7 @@ struct dtls_stats {
 	uint64_t refused; /* hellos beyond max_links or max_handshakes, or without memory */
 	uint64_t takeovers;
 	uint64_t unknown; /* records of links that we do not have: their sender has to begin */
-	uint64_t hellos;  /* of clients */
-	uint64_t strays;  /* other datagrams in clear text that no handshake reads */
+	uint64_t unwanted[DTLS_BEGINNINGS];   /* datagrams of no link and no handshake */
 	uint64_t replayed, forged, malformed; /* records and datagrams that were dropped */
 	uint64_t unsent;                      /* answers that had no room */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "llp/dtls/dtls_core.h"
+#include "util/be.h"
 
 /* ---- hellos ---- */
 
@@ -52,7 +53,7 @@ static void got_hello(struct dtls *d, const struct dtls_flow *flow, const struct
 {
 	struct dtls_pair *p = dtls_table_find(&d->table, flow);
 
-	d->stats.hellos++;
+	d->unwanted = true;
 	if (!dtls_pair_admits(d, p, flow))
 		d->stats.refused++;
 	else if (dtls_cookies_accept(&d->cookies, flow, h, d->now_us))
@@ -81,7 +82,7 @@ static bool got_handshake(struct dtls *d, struct dtls_pair *p, const struct span
 {
 	unsigned alert;
 
-	if (!p || !p->next || p->next->state != DTLS_LINK_HANDSHAKE)
+	if (!p || !dtls_link_is_in_handshake(p->next))
 		return false;
 	alert = clear_alert(datagram);
 	if (alert) {
@@ -107,7 +108,7 @@ static bool got_clear(struct dtls *d, const struct dtls_flow *flow, const struct
 	}
 	if (got_handshake(d, dtls_table_find(&d->table, flow), datagram))
 		return true;
-	d->stats.strays++;
+	d->unwanted = true;
 	return false;
 }
 
@@ -200,8 +201,7 @@ static void keep_alert(struct dtls_pair *p, const struct dtls_head *h, const uin
 {
 	size_t len = DTLS_HEAD + h->len;
 
-	if (h->type != DTLS_ALERT || len > sizeof(p->early) || !p->next ||
-	    p->next->state != DTLS_LINK_HANDSHAKE)
+	if (h->type != DTLS_ALERT || len > sizeof(p->early) || !dtls_link_is_in_handshake(p->next))
 		return;
 	memmove(p->early, record, len); /* perhaps it is the one that is kept */
 	p->early_len = len;
@@ -223,30 +223,33 @@ static bool got_sealed(struct dtls *d, const struct dtls_flow *flow, const struc
 	return l && got_record(d, p, l, h->type, ret);
 }
 
-/* True: the record, and the rest of the datagram, are of a handshake, and were read. */
-static bool is_handshake(struct dtls *d, const struct dtls_flow *flow, const struct dtls_head *h,
-			 const struct span *at)
+/* True: the rest of the datagram was read, or nobody wants it. Strangers send no more than the end
+ * of a handshake, behind a ChangeCipherSpec. */
+static bool is_done(struct dtls *d, const struct dtls_flow *flow, const struct dtls_head *h,
+		    const struct span *at)
 {
-	if (h->epoch == 0)
-		return got_clear(d, flow, at);
-	return h->type == DTLS_HANDSHAKE && got_handshake(d, dtls_table_find(&d->table, flow), at);
+	if (h->epoch > 0)
+		return h->type == DTLS_HANDSHAKE &&
+		       got_handshake(d, dtls_table_find(&d->table, flow), at);
+	return got_clear(d, flow, at) ||
+	       (h->type != DTLS_CHANGE_CIPHER_SPEC && !dtls_table_find(&d->table, flow));
 }
 
-bool dtls_input(struct dtls *d, const struct dtls_flow *flow, struct span *at, uint64_t now_us,
-		struct span *ret)
+static bool read_records(struct dtls *d, const struct dtls_flow *flow, struct span *at,
+			 struct span *ret)
 {
 	struct dtls_head h;
 
-	d->now_us = now_us;
 	while (at->len > 0) {
 		uint8_t *record = at->p;
 
 		if (!dtls_head_get(at->p, at->len, &h)) {
 			d->stats.malformed++;
+			d->unwanted = true;
 			at->len = 0;
 			return false;
 		}
-		if (is_handshake(d, flow, &h, at)) {
+		if (is_done(d, flow, &h, at)) {
 			at->len = 0;
 			return false;
 		}
@@ -256,6 +259,45 @@ bool dtls_input(struct dtls *d, const struct dtls_flow *flow, struct span *at, u
 			return true;
 	}
 	return false;
+}
+
+/* ---- floods ---- */
+
+/* The same bytes as llp/user/user_filter.c, whatever else is wrong. */
+static enum dtls_beginning beginning_of(const struct span *datagram)
+{
+	enum { EPOCH = 3, CLIENT_HELLO = 1 };
+	const uint8_t *p = datagram->p;
+
+	if (datagram->len < EPOCH + 2 || be_get16(p + EPOCH) != 0)
+		return DTLS_BEGINS_SEALED;
+	if (datagram->len > DTLS_HEAD && p[0] == DTLS_HANDSHAKE && p[DTLS_HEAD] == CLIENT_HELLO)
+		return DTLS_BEGINS_HELLO;
+	return DTLS_BEGINS_CLEAR;
+}
+
+/* No filter keeps out what seems to be sealed by the peer of a link. */
+static void count_unwanted(struct dtls *d, const struct dtls_flow *flow,
+			   const struct span *datagram)
+{
+	enum dtls_beginning b = beginning_of(datagram);
+
+	if (b != DTLS_BEGINS_SEALED || !dtls_is_up(d, flow))
+		d->stats.unwanted[b]++;
+}
+
+bool dtls_input(struct dtls *d, const struct dtls_flow *flow, struct span *at, uint64_t now_us,
+		struct span *ret)
+{
+	const struct span all = *at;
+	bool got;
+
+	d->now_us = now_us;
+	d->unwanted = false;
+	got = read_records(d, flow, at, ret);
+	if (d->unwanted)
+		count_unwanted(d, flow, &all);
+	return got;
 }
 
 void dtls_input_early(struct dtls *d, struct dtls_pair *p)

@@ -22,6 +22,7 @@ void dtls_lost_answer(struct dtls *d, const struct dtls_flow *flow, const struct
 	struct dtls_reply *r;
 
 	_Static_assert((int)REQUEST < (int)DTLS_OVERHEAD, "an answer is shorter than a record");
+	d->unwanted = true;
 	if (h->len < DTLS_NONCE + DTLS_TAG) {
 		d->stats.malformed++;
 		return;
@@ -44,6 +45,7 @@ bool dtls_lost_hint(struct dtls *d, const struct dtls_flow *flow, const struct s
 	put_request(request);
 	if (memcmp(record->p, request, REQUEST) != 0)
 		return false;
+	d->unwanted = true;
 	p = dtls_table_find(&d->table, flow);
 	if (!p || !p->now || dtls_link_is_in_handshake(p->next) || d->now_us < p->hint_us)
 		return true;

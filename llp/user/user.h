@@ -81,7 +81,7 @@ enum user_unknown {
 	USER_STRAY, /* everything else */
 	USER_UNKNOWN,
 	USER_HELLO = 0, /* in DTLS */
-	USER_FLIGHT,    /* any other piece of a handshake */
+	USER_FLIGHT,    /* anything else in clear text */
 	USER_RECORD,    /* everything else */
 };
 

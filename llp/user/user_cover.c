@@ -455,9 +455,9 @@ struct user_seen llp_user_cover_seen(const struct user *t)
 	dtls_stats(t->cover->dtls, &s);
 	return (struct user_seen){
 		.all = t->cover->datagrams,
-		.unknown = {[USER_HELLO] = s.hellos,
-			    [USER_FLIGHT] = s.strays,
-			    [USER_RECORD] = s.unknown + s.malformed},
+		.unknown = {[USER_HELLO] = s.unwanted[DTLS_BEGINS_HELLO],
+			    [USER_FLIGHT] = s.unwanted[DTLS_BEGINS_CLEAR],
+			    [USER_RECORD] = s.unwanted[DTLS_BEGINS_SEALED]},
 		.begun = s.begun,
 	};
 }
