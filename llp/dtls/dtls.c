@@ -124,7 +124,18 @@ bool dtls_flows(const struct dtls *d, dtls_flow_fn *fn, void *arg)
 		const struct dtls_pair *p = list_entry(it, struct dtls_pair, all);
 		const struct dtls_flow flow = p->flow;
 
-		if (!fn(arg, &flow, dtls_link_is_in_handshake(p->next)))
+		if (!fn(arg, &flow))
+			return false;
+	}
+	return true;
+}
+
+bool dtls_flows_beginning(const struct dtls *d, dtls_flow_fn *fn, void *arg)
+{
+	list_foreach_safe (it, &d->table.beginning) {
+		const struct dtls_flow flow = list_entry(it, struct dtls_pair, begins)->flow;
+
+		if (!fn(arg, &flow))
 			return false;
 	}
 	return true;

@@ -81,10 +81,11 @@ int dtls_renew(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us);
 /* Ends a link, with an alert to the peer. No event follows. */
 void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow);
 
-/* Calls fn for each link; it may end that. begins: a connection of it is in a handshake. False as
- * soon as fn is. */
-typedef bool dtls_flow_fn(void *arg, const struct dtls_flow *flow, bool begins);
+/* Calls fn for each link; it may end that. False as soon as fn is. */
+typedef bool dtls_flow_fn(void *arg, const struct dtls_flow *flow);
 bool dtls_flows(const struct dtls *d, dtls_flow_fn *fn, void *arg);
+/* The same for those with a connection in a handshake. */
+bool dtls_flows_beginning(const struct dtls *d, dtls_flow_fn *fn, void *arg);
 
 /* The peer of a link that is up, valid until the link changes. NULL: it is not up. */
 const struct dtls_peer *dtls_peer_of(const struct dtls *d, const struct dtls_flow *flow);

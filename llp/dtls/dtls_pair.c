@@ -316,6 +316,7 @@ void dtls_pair_note(struct dtls *d, struct dtls_pair *p)
 
 	dtls_table_count(t, p, counted, theirs);
 	note_list(&t->writing, &p->writing, has_output(p));
+	note_list(&t->beginning, &p->begins, counted);
 	note_list(&t->waiting, &p->waiting, counted && p->next->waits);
 	timer_set(&t->timers, &p->timer, pair_expiry(d, p));
 }

@@ -18,6 +18,7 @@ int dtls_table_init(struct dtls_table *t, unsigned max, const uint64_t key[2])
 	list_init(&t->all);
 	list_init(&t->writing);
 	list_init(&t->waiting);
+	list_init(&t->beginning);
 	list_init(&t->events);
 	return 0;
 }
@@ -67,6 +68,7 @@ struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *f
 	dtls_table_share(t, flow)->links += guest;
 	list_init(&p->writing);
 	list_init(&p->waiting);
+	list_init(&p->begins);
 	list_init(&p->events);
 	timer_init(&p->timer, fire);
 	list_add_tail(flow_bucket(t, flow), &p->chain);
@@ -100,6 +102,7 @@ void dtls_table_remove(struct dtls_table *t, struct dtls_pair *p)
 	list_del(&p->chain);
 	list_del(&p->writing);
 	list_del(&p->waiting);
+	list_del(&p->begins);
 	list_del(&p->events);
 	timer_cancel(&t->timers, &p->timer);
 	dtls_table_count(t, p, false, false);

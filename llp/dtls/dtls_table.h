@@ -15,6 +15,7 @@ struct dtls_pair {
 	struct list chain;   /* of the hash */
 	struct list writing; /* in dtls_table.writing: it has datagrams to send */
 	struct list waiting; /* in dtls_table.waiting: for room in the worker's queue */
+	struct list begins;  /* in dtls_table.beginning: p->next is in a handshake */
 	struct list events;  /* in dtls_table.events */
 	struct timer timer;  /* in dtls_table.timers: its next deadline, or earlier */
 	struct dtls *room;
@@ -53,7 +54,7 @@ struct dtls_table {
 	struct dtls_share share[DTLS_ADDRESSES];
 	struct list all;
 	struct list *bucket;
-	struct list writing, waiting, events;
+	struct list writing, waiting, beginning, events;
 	struct timers timers;
 };
 

@@ -87,7 +87,8 @@ enum user_unknown {
 
 struct user_seen {
 	uint64_t all, unknown[USER_UNKNOWN];
-	uint64_t begun; /* handshakes of DTLS: a filter has to know their peers */
+	uint64_t
+		begun; /* handshakes, and those that ended well: filters have to know their peers */
 };
 
 struct user_guard {
@@ -97,6 +98,7 @@ struct user_guard {
 	uint32_t applied[USER_UNKNOWN]; /* that its filters pass */
 	uint64_t again_us;              /* when filters are made again for a small change */
 	uint64_t begun;                 /* as in user_seen, when they were made */
+	uint64_t begun_us;              /* how far their rate for these is used up */
 	bool on;                        /* there are filters */
 	bool stale;                     /* there is an association that they do not know */
 };
@@ -290,9 +292,10 @@ void llp_user_cover_run(struct user *t);
 /* Datagrams that have arrived at the covered sockets. */
 struct user_seen llp_user_cover_seen(const struct user *t);
 
-/* Calls fn for each link. begins: it is in a handshake. False as soon as fn is. */
-typedef bool user_link_fn(void *arg, const struct sctp_addr *peer, uint16_t udp_port, bool begins);
+/* Calls fn for each link that is up, or for each that is in a handshake. False as soon as fn is. */
+typedef bool user_link_fn(void *arg, const struct sctp_addr *peer, uint16_t udp_port);
 bool llp_user_cover_links(const struct user *t, user_link_fn *fn, void *arg);
+bool llp_user_cover_handshakes(const struct user *t, user_link_fn *fn, void *arg);
 
 struct user_link_event {
 	struct sctp_flow flow;
@@ -315,8 +318,8 @@ void llp_user_guard(struct user *t);
 /* When it is to be called next for the sake of time. */
 uint64_t llp_user_guard_due(const struct user *t);
 
-/* There is an association or a socket that the filters do not know. */
-void llp_user_guard_renew(struct user *t);
+/* There is an association or a socket that the filters of this cover do not know. */
+void llp_user_guard_renew(struct user *t, unsigned cover);
 
 /* ---- user_filter.c ---- */
 

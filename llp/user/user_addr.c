@@ -191,7 +191,8 @@ static void put_socks(struct user *t, unsigned i, const struct sockaddr_storage 
 	t->sctp.addrs[i] = *a;
 	take_free_port(t, u[USER_CLEAR]);
 	sctp_set_recv_first(t->core, first_window(t));
-	llp_user_guard_renew(t);
+	for (unsigned k = 0; k < t->ncovers; k++)
+		llp_user_guard_renew(t, k);
 }
 
 int llp_user_add_addr(struct llp *llp, const struct sockaddr_storage *a, char *ret_reason,

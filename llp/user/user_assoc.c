@@ -85,7 +85,6 @@ struct user_conn *llp_user_conn_new(struct user *t, struct sctp_assoc *a)
 	c->assoc = a;
 	list_init(&c->on_link);
 	llp_sctp_add(&t->sctp, &c->sctp);
-	llp_user_guard_renew(t);
 	return c;
 }
 
@@ -269,6 +268,8 @@ int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t por
 	c->remote = peer->a[0];
 	c->remote_port = port;
 	c->even = own_port == 0;
+	if (!s.covered)
+		llp_user_guard_renew(t, USER_CLEAR);
 	r = s.covered ? begin_covered(c, &s, own_port)
 		      : error_of(begin_assoc(t, &s, port, own_port, c));
 	if (r < 0) {

@@ -199,11 +199,10 @@ int llp_user_cover_open(struct user *t, user_random_fn *random, char *ret_reason
 	return 0;
 }
 
-static bool end_link(void *arg, const struct dtls_flow *flow, bool begins)
+static bool end_link(void *arg, const struct dtls_flow *flow)
 {
 	struct user *t = arg;
 
-	(void)begins;
 	dtls_disconnect(t->cover->dtls, flow);
 	llp_user_cover_write(t);
 	return true;
@@ -458,28 +457,43 @@ struct user_seen llp_user_cover_seen(const struct user *t)
 		.unknown = {[USER_HELLO] = s.unwanted[DTLS_BEGINS_HELLO],
 			    [USER_FLIGHT] = s.unwanted[DTLS_BEGINS_CLEAR],
 			    [USER_RECORD] = s.unwanted[DTLS_BEGINS_SEALED]},
-		.begun = s.begun,
+		.begun = s.begun + s.up,
 	};
 }
 
 struct each_link {
+	const struct dtls *dtls;
 	user_link_fn *fn;
 	void *arg;
 };
 
-static bool tell_link(void *arg, const struct dtls_flow *flow, bool begins)
+static bool tell_flow(void *arg, const struct dtls_flow *flow)
 {
 	const struct each_link *e = arg;
 	struct sctp_addr peer = addr_of(flow);
 
-	return e->fn(e->arg, &peer, flow->port, begins);
+	return e->fn(e->arg, &peer, flow->port);
+}
+
+static bool tell_link(void *arg, const struct dtls_flow *flow)
+{
+	const struct each_link *e = arg;
+
+	return !dtls_is_up(e->dtls, flow) || tell_flow(arg, flow);
 }
 
 bool llp_user_cover_links(const struct user *t, user_link_fn *fn, void *arg)
 {
-	struct each_link e = {fn, arg};
+	struct each_link e = {t->cover->dtls, fn, arg};
 
-	return dtls_flows(t->cover->dtls, tell_link, &e);
+	return dtls_flows(e.dtls, tell_link, &e);
+}
+
+bool llp_user_cover_handshakes(const struct user *t, user_link_fn *fn, void *arg)
+{
+	struct each_link e = {t->cover->dtls, fn, arg};
+
+	return dtls_flows_beginning(e.dtls, tell_flow, &e);
 }
 
 /* ---- out ---- */

@@ -78,6 +78,8 @@ static void on_incoming(struct user *t, const struct sctp_event *ev)
 	c->sctp.state = LLP_SCTP_UP;
 	sctp_assoc_set_user(c->assoc, c);
 	note_paths(c);
+	if (!c->covered)
+		llp_user_guard_renew(t, USER_CLEAR);
 	t->sctp.current = &c->sctp;
 	owner = t->sctp.base.ev->incoming(l->base.user, &c->sctp.base);
 	if (t->sctp.current != &c->sctp)

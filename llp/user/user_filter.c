@@ -5,9 +5,9 @@
  *
  * In clear text a program passes packets with the address, the UDP port and the tag of an
  * association, and a random part of INITs, of COOKIE ECHOs and of all others. In DTLS it passes
- * sealed records from the address and port of a link, datagrams in clear text only from those of a
- * handshake, and a random part of hellos, of other pieces of handshakes and of records of links
- * that we do not have.
+ * sealed records from the address and port of a link that is up, everything from those of a
+ * handshake, and a random part of hellos, of other datagrams in clear text and of records of links
+ * that we do not have. llp/dtls/dtls_input.c counts by the same bytes.
  */
 #include <linux/filter.h>
 
@@ -31,7 +31,7 @@ enum {
 	CLIENT_HELLO = 1,
 	CHANCE = 4, /* instructions of put_chance() */
 	PEER = 2,   /* and of put_peer() */
-	REST = 64,  /* and of all that is not put_peer() */
+	REST = 64,  /* and of all that is not put_peer(): at most 50 */
 	LENGTH = REST + PEER * KEYS,
 };
 
@@ -40,6 +40,7 @@ enum {
 struct program {
 	struct sock_filter f[LENGTH];
 	unsigned short n;
+	unsigned keys;
 };
 
 static void put_insn(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
@@ -84,8 +85,9 @@ static uint32_t source(const struct sctp_addr *peer, uint16_t udp_port)
 /* Passes packets with this key. False: no room. */
 static bool put_peer(struct program *p, uint32_t k)
 {
-	if (p->n + PEER + REST > LENGTH)
+	if (p->keys == KEYS)
 		return false;
+	p->keys++;
 	put_insn(p, BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);
 	put_insn(p, BPF_RET | BPF_K, ALL, 0, 0);
 	return true;
@@ -157,45 +159,51 @@ static bool make_clear(struct program *p, const struct user *t, bool v6)
 
 /* ---- DTLS ---- */
 
-/* The links of a family, or those that a handshake is at. */
+/* The links of a family. */
 struct links {
 	struct program *p;
-	bool v6, beginning;
+	bool v6;
 	unsigned room;
 };
 
-static bool put_link(void *arg, const struct sctp_addr *peer, uint16_t udp_port, bool begins)
+static bool put_link(void *arg, const struct sctp_addr *peer, uint16_t udp_port)
 {
 	struct links *l = arg;
 
-	if (sctp_addr_is_v4(peer) == l->v6 || (l->beginning && !begins))
+	if (sctp_addr_is_v4(peer) == l->v6)
 		return true;
 	return l->room-- > 0 && put_peer(l->p, source(peer, udp_port));
 }
 
 /* Records that are sealed. One of an unknown link costs little: if there are too many links
  * for a program, all pass. */
-static void put_sealed(struct program *p, const struct user *t, bool v6, uint32_t part)
+static void put_sealed(struct program *p, const struct user *t, bool v6)
 {
-	struct links l = {p, v6, false, KEYS - BEGINNING};
+	struct links l = {p, v6, KEYS - BEGINNING};
 	unsigned short before = p->n;
 
 	put_source(p, v6);
-	if (llp_user_cover_links(t, put_link, &l)) {
-		put_chance(p, part);
+	if (llp_user_cover_links(t, put_link, &l))
 		return;
-	}
 	p->n = before;
+	p->keys = 0;
 	put_insn(p, BPF_RET | BPF_K, ALL, 0, 0);
 }
 
-/* Peers without room here have to be lucky. */
-static void put_handshakes(struct program *p, const struct user *t, bool v6, const uint32_t *part)
+/* Peers without room here have to be lucky. The last message of a handshake is sealed. */
+static void put_handshakes(struct program *p, const struct user *t, bool v6)
 {
-	struct links l = {p, v6, true, BEGINNING};
+	struct links l = {p, v6, BEGINNING};
 
 	put_source(p, v6);
-	(void)llp_user_cover_links(t, put_link, &l);
+	(void)llp_user_cover_handshakes(t, put_link, &l);
+}
+
+static void put_others(struct program *p, const uint32_t *part)
+{
+	load(p, BPF_H, EPOCH);
+	put_insn(p, BPF_JMP | BPF_JEQ | BPF_K, 0, CHANCE, 0);
+	put_chance(p, part[USER_RECORD]);
 	load(p, BPF_B, TYPE);
 	put_insn(p, BPF_JMP | BPF_JEQ | BPF_K, HANDSHAKE, 0, 2);
 	load(p, BPF_B, MESSAGE);
@@ -206,16 +214,16 @@ static void put_handshakes(struct program *p, const struct user *t, bool v6, con
 
 static bool make_covered(struct program *p, const struct user *t, bool v6)
 {
-	const uint32_t *part = t->guard[USER_COVERED].part;
 	unsigned short jump;
 
 	load(p, BPF_H, EPOCH);
 	put_insn(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
 	jump = p->n;
 	put_insn(p, BPF_JMP | BPF_JA, 0, 0, 0);
-	put_sealed(p, t, v6, part[USER_RECORD]);
+	put_sealed(p, t, v6);
 	p->f[jump].k = (uint32_t)(p->n - jump - 1);
-	put_handshakes(p, t, v6, part);
+	put_handshakes(p, t, v6);
+	put_others(p, t->guard[USER_COVERED].part);
 	return true;
 }
 
@@ -229,6 +237,7 @@ void llp_user_filter(const struct user *t, unsigned cover, unsigned i)
 	struct program p;
 
 	p.n = 0;
+	p.keys = 0;
 	if (t->guard[cover].on && make[cover](&p, t, udp_local(u)->ss_family == AF_INET6))
 		udp_filter(u, p.f, p.n);
 	else

@@ -15,6 +15,10 @@
 enum {
 	WINDOW_US = 20000,
 	AGAIN_US = 200000,
+	/* In the long run filters are made again so often for peers that begin: meanwhile these
+	 * have to be lucky. */
+	BEGUN_US = 5000,
+	BEGUN_AT_ONCE = 4,
 	STEP = 4,
 };
 
@@ -47,13 +51,31 @@ static struct user_seen seen(const struct user *t, unsigned cover)
 static void attach_filters(struct user *t, unsigned cover)
 {
 	struct user_guard *g = &t->guard[cover];
+	uint64_t begun = seen(t, cover).begun;
 
+	if (begun != g->begun)
+		g->begun_us = min_u64(max_u64(g->begun_us, t->now_us) + BEGUN_US,
+				      t->now_us + (uint64_t)BEGUN_AT_ONCE * BEGUN_US);
+	g->begun = begun;
 	g->stale = false;
-	g->begun = seen(t, cover).begun;
 	g->again_us = t->now_us + AGAIN_US;
 	memcpy(g->applied, g->part, sizeof(g->part));
 	for (unsigned i = 0; i < t->naddrs; i++)
 		llp_user_filter(t, cover, i);
+}
+
+/* There is a peer in DTLS that the filters do not know. */
+static bool has_begun(const struct user *t, unsigned cover)
+{
+	return seen(t, cover).begun != t->guard[cover].begun;
+}
+
+/* When filters may be made again for those. */
+static uint64_t begun_due(const struct user_guard *g)
+{
+	enum { AHEAD_US = BEGUN_US * (BEGUN_AT_ONCE - 1) };
+
+	return g->begun_us - min_u64(g->begun_us, AHEAD_US);
 }
 
 /* To attach a filter costs as much as a hundred packets, and the parts change a little in each
@@ -62,7 +84,7 @@ static bool outdated(const struct user *t, unsigned cover)
 {
 	const struct user_guard *g = &t->guard[cover];
 
-	if (g->stale || seen(t, cover).begun != g->begun)
+	if (g->stale || (t->now_us >= begun_due(g) && has_begun(t, cover)))
 		return true;
 	for (unsigned i = 0; i < USER_UNKNOWN; i++)
 		if (g->part[i] / 2 > g->applied[i] || g->applied[i] / 2 > g->part[i])
@@ -140,14 +162,18 @@ uint64_t llp_user_guard_due(const struct user *t)
 {
 	uint64_t due_us = UINT64_MAX;
 
-	for (unsigned k = 0; k < t->ncovers; k++)
-		if (t->guard[k].on)
-			due_us = min_u64(due_us, t->guard[k].due_us);
+	for (unsigned k = 0; k < t->ncovers; k++) {
+		const struct user_guard *g = &t->guard[k];
+
+		if (g->on)
+			due_us = min_u64(due_us, g->due_us);
+		if (g->on && has_begun(t, k))
+			due_us = min_u64(due_us, begun_due(g));
+	}
 	return due_us;
 }
 
-void llp_user_guard_renew(struct user *t)
+void llp_user_guard_renew(struct user *t, unsigned cover)
 {
-	for (unsigned k = 0; k < t->ncovers; k++)
-		t->guard[k].stale = true;
+	t->guard[cover].stale = true;
 }

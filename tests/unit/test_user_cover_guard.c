@@ -7,8 +7,9 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-#include "llp/user/udp.h"
+#include "llp/user/user.h"
 #include "tests/lib/llp_one.h"
 #include "tests/unit/cover_rig.h"
 #include "util/be.h"
@@ -222,4 +223,39 @@ Test(user_cover_guard, links_begin_in_a_flood)
 		rig_release_clock(BURST_US);
 		llp_conn_free(from[who].c);
 	}
+}
+
+/* A socket that is never read: no ICMP message ends handshakes with it, at any address. */
+static uint16_t open_silent_port(int *ret_fd)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET};
+	socklen_t len = sizeof(a);
+
+	*ret_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	cr_assert_eq(bind(*ret_fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	cr_assert_eq(getsockname(*ret_fd, (struct sockaddr *)&a, &len), 0);
+	return ntohs(a.sin_port);
+}
+
+/* They may be those of peers that do not go on: no record of these is expected. */
+Test(user_cover_guard, handshakes_do_not_let_a_flood_of_records_through)
+{
+	enum { MANY = 250 };
+	struct dtls *d = cover_host[0].dtls;
+	struct dtls_flow f = {.ip = {[10] = 0xff, [11] = 0xff, 127, 0, 1}};
+	unsigned before = out.msgs;
+	struct dtls_stats s;
+	int fd;
+
+	f.port = open_silent_port(&fd);
+	for (f.ip[15] = 1; f.ip[15] <= MANY; f.ip[15]++)
+		cr_assert_eq(dtls_connect(d, &f, ((struct user *)cover_host[0].t)->now_us), 0);
+	for (unsigned i = 1; i <= 20; i++) {
+		flood_until_filtered(send_unknown, RECORDS);
+		rig_send(&out, 1, 1000, (uint8_t)i);
+		rig_until(&out.msgs, before + i);
+	}
+	dtls_stats(d, &s);
+	cr_assert_eq(s.handshakes, MANY);
+	close(fd);
 }
