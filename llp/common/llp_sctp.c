@@ -202,7 +202,7 @@ void llp_sctp_end_aborted(struct llp_sctp_conn *c, const struct sockaddr_storage
 			  unsigned cause, const void *event, size_t head, size_t len)
 {
 	const uint8_t *p = event;
-	char text[128], addr[ADDR_TEXT_MAX];
+	char text[LLP_ABORT_TEXT], addr[ADDR_TEXT_MAX];
 	size_t n = 0;
 
 	addr_host_text(peer, addr);
