@@ -133,9 +133,11 @@ static void go_up(struct dtls *d, struct dtls_pair *p)
 	add_event(d, p);
 }
 
-static void go_down(struct dtls *d, struct dtls_pair *p, const char *reason)
+/* With an event that was not fetched yet it is one: closed if both are. */
+static void go_down(struct dtls *d, struct dtls_pair *p, bool closed, const char *reason)
 {
-	p->renews = p->closed = p->refused = false;
+	p->renews = p->refused = false;
+	p->closed = closed && (!p->down || p->closed);
 	p->down = true;
 	snprintf(p->reason, sizeof(p->reason), "%s", reason);
 	add_event(d, p);
@@ -186,7 +188,7 @@ static void drop_next(struct dtls *d, struct dtls_pair *p)
 	p->retry_us = d->now_us + RETRY_US;
 	dtls_reply_last(d, &p->flow, p->next, true, DTLS_ACCESS_DENIED);
 	if (!p->now || p->renews)
-		go_down(d, p, p->next->reason);
+		go_down(d, p, false, p->next->reason);
 	dtls_pair_drop(&p->next);
 }
 
@@ -216,7 +218,7 @@ void dtls_pair_return(struct dtls *d, struct dtls_pair *p, const char *reason)
 	p->now = p->old;
 	p->old = NULL;
 	p->retry_us = d->now_us + RETRY_US;
-	go_down(d, p, reason);
+	go_down(d, p, false, reason);
 	p->refused = true;
 	dtls_pair_note(d, p);
 }
@@ -236,7 +238,7 @@ static bool lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, bool 
 		down = lose_current(p);
 	}
 	if (down)
-		go_down(d, p, reason);
+		go_down(d, p, !refused, reason);
 	dtls_pair_note(d, p);
 	return down;
 }
@@ -248,9 +250,7 @@ void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, co
 
 void dtls_pair_close(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason)
 {
-	bool before = p->down;
-
-	p->closed = lose(d, p, l, false, reason) && !before;
+	(void)lose(d, p, l, false, reason);
 }
 
 /* ---- time ---- */

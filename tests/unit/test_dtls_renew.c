@@ -470,3 +470,40 @@ Test(dtls_renew, keys_that_are_never_proven_do_not_keep_us_from_others)
 		net_free(n);
 	}
 }
+
+/* ---- a link that ends ---- */
+
+static uint64_t takeovers(const struct net *n, unsigned i)
+{
+	struct dtls_stats s;
+
+	dtls_stats(n->end[i].dtls, &s);
+	return s.takeovers;
+}
+
+/* It closes a connection that was taken over, and the one that seals: the events of the second one
+ * were not fetched before the first one arrives. */
+Test(dtls_renew, link_that_is_closed_with_all_its_keys_may_begin_again)
+{
+	struct net *n = link_up();
+	uint8_t p[2][DTLS_MAX_DATAGRAM];
+	size_t len[2];
+	struct dtls_flow to;
+	struct dtls_event e;
+
+	renew(n, 0);
+	for (unsigned i = 0; takeovers(n, 1) == 0; i++) {
+		cr_assert_lt(i, 100);
+		net_run(n, NET_DELAY_US / 10);
+	}
+	n->now_us += 2 * SECOND - NET_DELAY_US / 4;
+	dtls_run(n->end[0].dtls, n->now_us);
+	dtls_disconnect(n->end[0].dtls, &n->end[0].peer);
+	for (unsigned i = 0; i < 2; i++)
+		cr_assert(dtls_output(n->end[0].dtls, &to, p[i], sizeof(p[i]), &len[i]));
+	for (unsigned i = 2; i-- > 0;)
+		inject(n, 1, p[i], len[i]);
+	cr_assert(dtls_event(n->end[1].dtls, &e));
+	cr_assert(!e.up && e.closed, "%s", e.reason);
+	net_free(n);
+}
