@@ -58,7 +58,7 @@ struct user_conn {
 	bool covered;
 	bool report_acks;
 	bool even;    /* this end alone has opened it: its sessions use even streams */
-	bool doubted; /* llp_user_cover_doubt() was called */
+	bool doubted; /* llp_user_cover_doubt() has renewed its link, or need not */
 	uint8_t nreported;
 	struct list on_link; /* of the same link, and others: llp_user_cover_each() */
 	union {
@@ -122,7 +122,7 @@ struct user {
 
 	struct user_cover *cover; /* user_cover.c; NULL: all is in clear text */
 	uint64_t doubted_ms;      /* links of new associations were doubted then */
-	bool doubt_all;           /* and there was no room for all handshakes */
+	bool doubt_all;           /* and some have to be looked at again */
 	struct user_guard guard[USER_COVERS];
 	struct user_tap tap;
 
@@ -256,7 +256,7 @@ int llp_user_cover_connect(struct user_conn *c);
 const char *llp_user_cover_alert(const struct user_conn *c);
 
 /* The association has no answer: if its peer was silent for so long, it may have lost our keys, and
- * there is another handshake. False: there is no room for that now. */
+ * there is another handshake. False: it was not silent, or there is no room for that now. */
 bool llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us);
 
 /* An ICMP message says that the peer of a link that is waited for cannot be reached. */

@@ -346,7 +346,7 @@ bool llp_user_cover_doubt(const struct user_conn *c, uint64_t silent_us)
 	struct dtls_flow f = flow_of_conn(c);
 
 	if (!dtls_is_up(d, &f) || t->now_us - dtls_heard_us(d, &f) < silent_us)
-		return true;
+		return false;
 	return dtls_renew(d, &f, t->now_us) == 0;
 }
 

@@ -248,15 +248,14 @@ static void on_down(struct user_conn *c, const struct sctp_event *ev)
 	}
 }
 
-/* One that has waited for an answer for a while, in DTLS. */
-static void doubt_link(struct user *t, struct user_conn *c)
+/* One that has waited for an answer for a while. False: it is to be looked at again, because it
+ * waits for its link, or the peer was heard, or there is no room for another handshake. */
+static bool doubt_link(const struct user_conn *c)
 {
-	c->doubted = true;
-	if (c->covered && !c->waits && !llp_user_cover_doubt(c, DOUBT_MS * 1000))
-		t->doubt_all = true;
+	return !c->covered || (!c->waits && llp_user_cover_doubt(c, DOUBT_MS * 1000));
 }
 
-/* The newest first: all before one whose link was doubted were as well. */
+/* The newest first: all before one whose link was doubted were as well, unless doubt_all is set. */
 static void doubt_links(struct user *t)
 {
 	bool all = t->doubt_all;
@@ -271,8 +270,10 @@ static void doubt_links(struct user *t)
 
 		if (c->doubted && !all)
 			return;
-		if (t->sctp.now_ms - begun_ms >= DOUBT_MS)
-			doubt_link(t, c);
+		if (c->doubted || t->sctp.now_ms - begun_ms < DOUBT_MS)
+			continue;
+		c->doubted = doubt_link(c);
+		t->doubt_all |= !c->doubted;
 	}
 }
 
@@ -417,14 +418,18 @@ static void on_link_up(struct user_conn *c)
 static void on_link_down(struct user_conn *c, bool closed, const char *reason)
 {
 	char text[ADDR_TEXT_MAX];
+	int r;
 
-	if (closed) {
-		if (c->waits && llp_user_cover_connect(c) == 1)
-			on_link_up(c);
+	addr_host_text(&c->remote, text);
+	if (!closed) {
+		llp_sctp_end(&c->sctp, ECONNREFUSED, "no DTLS with %s: %s", text, reason);
 		return;
 	}
-	llp_sctp_end(&c->sctp, ECONNREFUSED, "no DTLS with %s: %s",
-		     addr_host_text(&c->remote, text), reason);
+	r = c->waits ? llp_user_cover_connect(c) : 0;
+	if (r == 1)
+		on_link_up(c);
+	else if (r < 0)
+		llp_sctp_end(&c->sctp, -r, "no DTLS with %s: %s", text, strerror(-r));
 }
 
 static void on_link(struct user_conn *c, void *arg)
