@@ -20,7 +20,7 @@ struct check {
 	struct security_finding rest; /* the remedy of one that was left out */
 };
 
-/* The next finding, without its remedy. The last place is for what was left out. */
+/* The next finding, without its remedy. The last place is for those that were left out. */
 __attribute__((format(printf, 3, 4))) static struct security_finding *
 add_finding(struct check *c, const char *name, const char *fmt, ...)
 {
@@ -259,7 +259,8 @@ static void check_security_keys(struct check *c, const struct query_reply *confi
 	const char *port = config_text(config, "security.udp_port");
 
 	if (!*port && config->hidden)
-		add_finding(c, "security", "only administrators see how associations are protected");
+		add_finding(c, "security",
+			    "only administrators see how associations are protected");
 	if (!*port)
 		return; /* or an older daemon */
 	if (strcmp(port, "0") == 0) {

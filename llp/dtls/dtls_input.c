@@ -223,8 +223,8 @@ static bool got_sealed(struct dtls *d, const struct dtls_flow *flow, const struc
 	return l && got_record(d, p, l, h->type, ret);
 }
 
-/* True: the rest of the datagram was read, or nobody wants it. Strangers send no more than the end
- * of a handshake, behind a ChangeCipherSpec. */
+/* True: the rest of the datagram was read, or has no reader. Unknown peers send no more than the
+ * end of a handshake, behind a ChangeCipherSpec. */
 static bool is_done(struct dtls *d, const struct dtls_flow *flow, const struct dtls_head *h,
 		    const struct span *at)
 {
@@ -276,7 +276,7 @@ static enum dtls_beginning beginning_of(const struct span *datagram)
 	return DTLS_BEGINS_CLEAR;
 }
 
-/* No filter keeps out what seems to be sealed by the peer of a link. */
+/* No filter keeps out records that seem to be sealed by the peer of a link. */
 static void count_unwanted(struct dtls *d, const struct dtls_flow *flow,
 			   const struct span *datagram)
 {

@@ -38,7 +38,7 @@ static bool leaves_room(unsigned all, unsigned of_address, unsigned most)
 	return all < most - most / 4 && of_address < (most + 7) / 8;
 }
 
-/* max_handshakes of all may come at once, and an eighth of these from one address. */
+/* max_handshakes of all may begin at once, and an eighth of these from one address. */
 static bool is_in_rate(const struct dtls *d, uint64_t paid_us)
 {
 	return paid_us <= d->now_us + (uint64_t)d->cfg.max_handshakes * EACH_US;
@@ -49,7 +49,7 @@ static void pay(const struct dtls *d, uint64_t *paid_us, unsigned us)
 	*paid_us = (*paid_us > d->now_us ? *paid_us : d->now_us) + us;
 }
 
-/* The peer of a link has shown who it is: strangers do not use up its rate. */
+/* The peer of a link has shown who it is: unknown peers do not use up its rate. */
 static bool shares_rate(const struct dtls_pair *p)
 {
 	return !p || !p->now;

@@ -121,8 +121,8 @@ int assoc_refuse(struct assoc *a, uint16_t sid);
 void assoc_close(struct assoc *a, struct rdmap *ep);
 
 /*
- * Ends it against a peer that may have no more: from now on nothing of it is placed, delivered or
- * answered, whatever the peer does, and all requests are flushed. The rest is as with
+ * Ends it against a peer that may have no more: from now on none of its messages is placed,
+ * delivered or answered, whatever the peer does, and all requests are flushed. The rest is as with
  * assoc_close().
  */
 void assoc_abort(struct assoc *a, struct rdmap *ep);

@@ -32,7 +32,7 @@ struct world {
 	bool trace;
 };
 
-/* Both ends have it. The fake looks at nothing of it, but that there is a certificate. */
+/* Both ends have it. The fake looks only whether there is a certificate. */
 static struct dtls_identity nobody = {.ctx = (struct ssl_ctx_st *)&fake_seed};
 
 static unsigned draw(struct world *w, unsigned below)

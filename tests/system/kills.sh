@@ -110,7 +110,7 @@ for party in "${parties[@]}"; do
 		kills "$party" "kill $i of $party"
 		growing=0
 		for host in a b; do
-			[ $host = "$party" ] || ! grows $host || growing=1 # what was killed has begun anew
+			[ $host = "$party" ] || ! grows $host || growing=1 # what was killed has begun again
 		done
 		[ $i -lt $((kills / ${#parties[@]} + 8)) ] || [ $growing -eq 0 ] || fail "the heap grows with each kill of $party: a: $(holds a), b: $(holds b)"
 	done

@@ -76,7 +76,7 @@ stopped() {
 	eventually 20 unharmed || fail "after $party was stopped: a: $(holds a), was ${kept[a]}; b: $(holds b), was ${kept[b]}; c: $(holds c), was ${kept[c]}"
 }
 
-# heaps_settle ARGUMENT...: stops it, as stopped(), once more each time that a heap has grown: a leak would grow with each stop.
+# heaps_settle ARGUMENT...: stops it, as stopped(), again each time that a heap has grown: a leak would grow with each stop.
 heaps_settle() {
 	local host growing
 	for _ in {1..5}; do

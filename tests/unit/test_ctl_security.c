@@ -171,7 +171,8 @@ Test(ctl_security, times_of_certificates)
 Test(ctl_security, files_that_rules_name_twice_are_checked_once)
 {
 	have("security.udp_port", "9900");
-	have("peers.rules", "[\"192.0.2.1 psk=gone\", \"192.0.2.2 psk=gone2\", \"192.0.2.3 psk=gone\"]");
+	have("peers.rules",
+	     "[\"192.0.2.1 psk=gone\", \"192.0.2.2 psk=gone2\", \"192.0.2.3 psk=gone\"]");
 	cr_expect_eq(times("gone: No such file"), 1);
 	cr_expect_eq(times("gone2: No such file"), 1);
 }

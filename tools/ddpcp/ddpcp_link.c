@@ -67,7 +67,7 @@ int ddpcp_link_in(struct ddpcp_link *l, size_t len)
 
 void ddpcp_link_touch(struct ddpcp_link *l, size_t len)
 {
-	/* Volatile: an addition of nothing may become a load, which leaves a hole as it is. */
+	/* Volatile: an addition of 0 may become a load, which leaves a hole as it is. */
 	volatile uint8_t *p = l->in->addr;
 
 	/* The peer may be writing there. */
