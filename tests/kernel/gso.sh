@@ -28,9 +28,10 @@ shown() { ctl "$1" -d -o assoc | sed -n '1s/.* gso \([a-z]*\).*/\1/p'; }
 # between WORDS EXPECTED LINE: two daemons of host a, on its loopback. Only the length of the packets shows whether
 # they were cut.
 between() {
-	daemon_at a 127.0.0.1 "$3"
+	local idle='session: {connect_ms: 60000, idle_ms: 600000}' # ddpctl shows the association on a slow machine, too
+	daemon_at a 127.0.0.1 "$3" "$idle"
 	daemon_in=(ip netns exec a)
-	daemon other 127.0.0.2 "$3"
+	daemon other 127.0.0.2 "$3" "$idle"
 	daemon_in=()
 	server pong other "$ddping" -s --socket "$(socket_of other)"
 	watch a lo

@@ -34,7 +34,7 @@ refuse() {
 	[ "$1" = b ] || peer=b
 	rules "$1" "${at[$peer]} name=one $2=none"
 	order ends "$3" "$1"
-	tail -n 2 "$tmp/directions.log" | grep -q '(rule one, set by ddpctl)$' || fail "no rule: $(tail -n 2 "$tmp/directions.log")"
+	tail -n 2 "$tmp/directions.log" | grep -q '(rule one, set by ddpctl)\(; the association was lost\)\?$' || fail "no rule: $(tail -n 2 "$tmp/directions.log")"
 	order goes $((1 - $3))
 	rules "$1" ''
 	order open "$3"
