@@ -281,8 +281,10 @@ static void count_unwanted(struct dtls *d, const struct dtls_flow *flow,
 			   const struct span *datagram)
 {
 	enum dtls_beginning b = beginning_of(datagram);
+	const struct dtls_pair *p =
+		b == DTLS_BEGINS_SEALED ? dtls_table_find(&d->table, flow) : NULL;
 
-	if (b != DTLS_BEGINS_SEALED || !dtls_is_up(d, flow))
+	if (!p || !p->now)
 		d->stats.unwanted[b]++;
 }
 
