@@ -73,15 +73,6 @@ security() { echo "security: {udp_port: $port, certificate: $tmp/$1.pem, key: $t
 rule() { printf 'peers:\n  rules:\n  - %s\n' "$*"; }
 line_of() { grep -n "name=$2" "$tmp/$1.yaml" | cut -d : -f 1; }
 
-# changed NAME ADDRESS LINE...: another configuration, which the daemon has read when this returns.
-reloads() { [ "$(grep -c 'reload: \(done\|refused\)' "$tmp/$1.log")" -gt "$2" ]; }
-changed() {
-	local before
-	before=$(grep -c 'reload: \(done\|refused\)' "$tmp/$1.log")
-	configure "$@"
-	kill -HUP "$(pid_of "$1")"
-	eventually 10 reloads "$1" "$before" || fail "daemon $1 does not reload"
-}
 one() { rule "$a name=one ca=$tmp/root.pem"; }
 two() { rule "$b name=two ca=$tmp/root.pem host=$1"; }
 daemon a "$a" "$(security a)" "$(two b.rack.example)"
@@ -94,7 +85,7 @@ fresh() {
 	local id before
 	before=$(grep -c 'reload: \(done\|refused\)' "$tmp/a.log")
 	kill -HUP "$(pid_of a)"
-	eventually 10 reloads a "$before" || fail 'daemon a does not reload'
+	eventually 10 has_reloaded a "$before" || fail 'daemon a does not reload'
 	for id in $(ctl a -o assoc | sed -n 's/.*\bid \([0-9]*\) .*/\1/p'); do ctl a assoc abort "$id"; done
 }
 ask() {
@@ -119,7 +110,7 @@ works 'chain and name'
 
 # ---- certificates that are wrong ----
 
-shows() { changed b "$b" "$(security "$1")" "$(one)"; }
+shows() { reconfigured b "$b" "$(security "$1")" "$(one)"; }
 wrong() {
 	shows "$1"
 	shift
@@ -138,7 +129,7 @@ eventually 10 grep -q "association of $a:$port refused: the peer refused the con
 
 # The end that is asked judges, too: the one that asks hears that it was refused.
 shows b
-changed b "$b" "$(security b)" "$(rule "$a name=one ca=$tmp/root.pem host=other.example")"
+reconfigured b "$b" "$(security b)" "$(rule "$a name=one ca=$tmp/root.pem host=other.example")"
 ask && fail 'b accepts another name'
 grep -q "no DTLS with $b: .*access denied" "$tmp/ask.log" || fail "a does not hear it: $(cat "$tmp/ask.log")"
 sentence="$a has a certificate without the name other.example (rule one, line $(line_of b one) of "
@@ -146,11 +137,11 @@ ctl b event | grep assoc-refuse | grep -qF "$sentence" || fail "no event of b: $
 
 # All hosts of a rack; the address, if there is no host.
 shows b
-changed a "$a" "$(security a)" "$(two .rack.example)"
+reconfigured a "$a" "$(security a)" "$(two .rack.example)"
 works 'a name of the rack'
-changed a "$a" "$(security a)" "$(rule "$b name=two ca=$tmp/root.pem")"
+reconfigured a "$a" "$(security a)" "$(rule "$b name=two ca=$tmp/root.pem")"
 works 'its address'
-changed a "$a" "$(security a)" "$(two .other.example)"
+reconfigured a "$a" "$(security a)" "$(two .other.example)"
 refused 'has a certificate without the name .other.example'
 
 # A daemon whose own certificate is expired begins, and says so.
@@ -158,7 +149,7 @@ stop b || fail "daemon b: exit status $?"
 daemon b "$b" "$(security b-expired)" "$(one)"
 grep -q 'b-expired.pem: this certificate of ours is expired' "$tmp/b.log" || fail "no warning: $(cat "$tmp/b.log")"
 eventually 20 listens || fail "the server does not listen again: $(cat "$tmp/ping.log")"
-changed a "$a" "$(security a)" "$(two b.rack.example)"
+reconfigured a "$a" "$(security a)" "$(two b.rack.example)"
 refused 'has a certificate that is expired'
 
 # ---- pre-shared keys ----
@@ -168,25 +159,25 @@ for n in psk another; do
 	chmod 600 "$tmp/$n"
 done
 by_key() { rule "$1 name=$2 psk=$tmp/$3"; }
-changed a "$a" "$(security a)" "$(by_key "$b" two psk)"
-changed b "$b" "$(security b)" "$(by_key "$a" one psk)"
+reconfigured a "$a" "$(security a)" "$(by_key "$b" two psk)"
+reconfigured b "$b" "$(security b)" "$(by_key "$a" one psk)"
 works 'the same key'
-changed b "$b" "$(security b)" "$(by_key "$a" one another)"
+reconfigured b "$b" "$(security b)" "$(by_key "$a" one another)"
 ask && fail 'another key'
 hears() { grep -q "$b does not answer .*: it says that it has $1\|no DTLS with $b: .*the peer sent alert $2" "$tmp/ask.log"; }
 hears 'another pre-shared key' 115 || fail "no reason: $(cat "$tmp/ask.log")"
 # Who has a certificate lacks the key.
-changed b "$b" "$(security b)" "$(one)"
+reconfigured b "$b" "$(security b)" "$(one)"
 ask && fail 'a certificate instead of a key'
 # It may have waited for the handshake of before.
 hears 'none of our suites: one end wants certificates' 40 || hears 'another pre-shared key' 115 || fail "no reason: $(cat "$tmp/ask.log")"
 
 # Others can read it: the rules before stay.
 chmod 644 "$tmp/another"
-changed b "$b" "$(security b)" "$(by_key "$a" one another)"
+reconfigured b "$b" "$(security b)" "$(by_key "$a" one another)"
 grep -q "$tmp/another: others can read this key" "$tmp/b.log" || fail "the open key: $(cat "$tmp/b.log")"
 ctl b limit set peers.rules "$a psk=$tmp/another" >"$tmp/set.log" 2>&1 && fail 'takes an open key'
-changed a "$a" "$(security a)" "$(two b.rack.example)"
+reconfigured a "$a" "$(security a)" "$(two b.rack.example)"
 works 'the rules before'
 chmod 600 "$tmp/another"
 
@@ -194,7 +185,7 @@ chmod 600 "$tmp/another"
 stop b || fail "daemon b: exit status $?"
 daemon b "$b" "security: {udp_port: $port}" "$(by_key "$a" one psk)"
 eventually 20 listens || fail "the server does not listen again: $(cat "$tmp/ping.log")"
-changed a "$a" "$(security a)" "$(by_key "$b" two psk)"
+reconfigured a "$a" "$(security a)" "$(by_key "$b" two psk)"
 works 'without a certificate'
 configure wrong "$b" "security: {udp_port: $port}" "$(by_key "$a" one psk)" "  - 192.0.2.1 security=require"
 "$ddpsctpd" -n --config "$tmp/wrong.yaml" >"$tmp/wrong.log" 2>&1 && fail 'a rule without a certificate'
@@ -225,7 +216,7 @@ serves() {
 	background server sh -c 'input=$1; shift; exec openssl s_server "$@" <"$input"' - "$tmp/input" -accept "$b:$port" -cert "$tmp/b.pem" -cert_chain "$tmp/middle.pem" -key "$tmp/b.key" "$@"
 	eventually 20 grep -q ACCEPT "$tmp/server.log" || fail "no server: $(cat "$tmp/server.log")"
 }
-changed a "$a" "$(security a)" "$(two b.rack.example)"
+reconfigured a "$a" "$(security a)" "$(two b.rack.example)"
 for words in '-dtls1 -cipher ALL:@SECLEVEL=0' '-dtls1_2 -cipher ECDHE-ECDSA-AES128-SHA256'; do
 	# shellcheck disable=SC2086 # several words
 	serves $words

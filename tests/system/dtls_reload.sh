@@ -19,16 +19,6 @@ rules() {
 	printf '  - %s\n' "$@"
 }
 
-# changed NAME ADDRESS LINE...: another configuration, which the daemon has read when this returns.
-reloads() { [ "$(grep -c 'reload: \(done\|refused\)' "$tmp/$1.log")" -gt "$2" ]; }
-changed() {
-	local before
-	before=$(grep -c 'reload: \(done\|refused\)' "$tmp/$1.log")
-	configure "$@"
-	kill -HUP "$(pid_of "$1")"
-	eventually 10 reloads "$1" "$before" || fail "daemon $1 does not reload"
-}
-
 to_b() { echo "$b name=two security=require fingerprint=$(finger "$1")"; }
 from() { echo "$1 name=$2 security=require fingerprint=$(finger "$2")"; }
 daemon a "$a" "$(security a)" "$(rules "$(to_b b)")"
@@ -48,13 +38,13 @@ first=$(id_of a)
 
 # Files that cannot be used: a key of another certificate.
 sed "s,$tmp/b/key,$tmp/c/key," <<<"$(security b)" >"$tmp/mixed"
-changed b "$b" "$(cat "$tmp/mixed")" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
+reconfigured b "$b" "$(cat "$tmp/mixed")" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
 grep -q "error: reload: security: $tmp/c/key.pem: is not the key of the certificate" "$tmp/b.log" || fail 'the mixed files are taken'
 ask() { "$ddping" --socket "$(socket_of "$1")" -q -c 3 -i 0 "$b" >"$tmp/ask.log" 2>&1; }
 ask a || fail "the files before are not in use: $(cat "$tmp/ask.log")"
 
 # b has a new certificate: both sessions go on.
-changed b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
+reconfigured b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
 for n in a c; do in_dtls $n || fail "the session of $n has ended: $(cat "$tmp/ping-$n.log")"; done
 [ "$(id_of a)" = "$first" ] || fail 'the association of a is another one'
 
@@ -66,7 +56,7 @@ ask a || fail "the association that is up has no keys any more: $(cat "$tmp/ask.
 [ "$(id_of a)" = "$first" ] || fail 'the association of a is another one'
 
 # a knows it: the session with the old one ends with the rule, a new one has the new one; c goes on with the old one.
-changed a "$a" "$(security a)" "$(rules "$(to_b newer)")"
+reconfigured a "$a" "$(security a)" "$(rules "$(to_b newer)")"
 eventually 10 gone "$(pid_of ping-a)" || fail 'the session with the old certificate goes on'
 grep -q "$b has another identity (rule two, line $(grep -n name=two "$tmp/a.yaml" | cut -d : -f 1) of $tmp/a.yaml)" "$tmp/ping-a.log" ||
 	fail "no reason: $(cat "$tmp/ping-a.log")"
@@ -77,19 +67,19 @@ in_dtls c || fail "the session of c has ended: $(cat "$tmp/ping-c.log")"
 # A renewed certificate in files of the same names is read, too.
 rm "$tmp/newer/"*.pem
 new_key newer
-changed b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
-changed a "$a" "$(security a)" "$(rules "$(to_b newer)")"
+reconfigured b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
+reconfigured a "$a" "$(security a)" "$(rules "$(to_b newer)")"
 ask a || fail "the renewed certificate is not in use: $(cat "$tmp/ask.log")"
 ctl a -d -o assoc remote "$b" state up | grep -q "fingerprint $(finger newer)" || fail "another certificate: $(ctl a -d assoc)"
 
 # Also while another key waits for a restart.
 waits() { security newer | sed "s/udp_port: $port/udp_port: $((port + 1))/"; }
-changed b "$b" "$(waits)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
+reconfigured b "$b" "$(waits)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
 reads() { grep -c "reload: security: .* was read" "$tmp/b.log"; }
 before=$(reads)
-changed b "$b" "$(waits)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
+reconfigured b "$b" "$(waits)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
 [ "$(reads)" -gt "$before" ] || fail 'while a UDP port waits for a restart, the certificate is not read again'
-changed b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
+reconfigured b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$(from "$c" c)")"
 
 # A rule that is new while a program connects in clear text holds when the association is up.
 d=$(address 3)
@@ -99,14 +89,14 @@ kill -STOP "$(pid_of d)"
 background early "$ddping" --socket "$(socket_of a)" -q -c 1 "$d"
 connecting() { ctl a -o assoc remote "$d" 2>/dev/null | grep -q connecting; }
 eventually 10 connecting || fail "a does not connect: $(cat "$tmp/early.log")"
-changed a "$a" "$(security a)" "$(rules "$(to_b newer)" "$d name=later security=require")"
+reconfigured a "$a" "$(security a)" "$(rules "$(to_b newer)" "$d name=later security=require")"
 kill -CONT "$(pid_of d)"
 eventually 30 gone "$(pid_of early)" || fail 'the connect has no end'
 grep -q "$d.*(rule later, line" "$tmp/early.log" || fail "clear text in spite of the rule: $(cat "$tmp/early.log")"
 stop d || fail "daemon d: exit status $?"
 
 # b does not know c any more: its session ends with that rule.
-changed b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$c name=c accept=none")"
+reconfigured b "$b" "$(security newer)" "$(rules "$(from "$a" a)" "$c name=c accept=none")"
 eventually 10 gone "$(pid_of ping-c)" || fail 'the session of c goes on'
 grep -q "$c may not connect to port [0-9]* (rule c" "$tmp/ping-c.log" || fail "no reason: $(cat "$tmp/ping-c.log")"
 ask a || fail "a has lost b: $(cat "$tmp/ask.log")"

@@ -124,6 +124,16 @@ configure() {
 answers() { "$ddpctl" --socket "$(socket_of "$1")" status >/dev/null 2>&1; }
 answers_or_gone() { answers "$1" || gone "$(pid_of "$1")"; }
 
+# reconfigured NAME ADDRESS LINE...: another configuration, which the daemon has read when this returns.
+has_reloaded() { [ "$(grep -c 'reload: \(done\|refused\)' "$tmp/$1.log")" -gt "$2" ]; }
+reconfigured() {
+	local before
+	before=$(grep -c 'reload: \(done\|refused\)' "$tmp/$1.log")
+	configure "$@"
+	kill -HUP "$(pid_of "$1")"
+	eventually 10 has_reloaded "$1" "$before" || fail "daemon $1 does not reload"
+}
+
 # daemon NAME ADDRESS [LINE...]: starts one and waits until it answers. The words of daemon_in come before its command.
 daemon_in=()
 daemon() {

@@ -294,3 +294,30 @@ bool net_send(struct net *n, unsigned from, unsigned number)
 	send_datagram(n, from, wire, len);
 	return true;
 }
+
+void net_carry(struct net *n)
+{
+	for (unsigned from = 0; from < 2; from++) {
+		unsigned before = n->end[!from].received;
+
+		for (unsigned i = 0; i < 10; i++)
+			must(net_send(n, from, i));
+		net_run(n, 100000);
+		must(n->end[!from].received == before + 10);
+	}
+}
+
+struct net *net_linked(void)
+{
+	struct net *n = net_plain();
+
+	net_connect(n, 0);
+	must(net_until_up(n, 1000000));
+	net_carry(n);
+	return n;
+}
+
+void net_renew(struct net *n, unsigned who)
+{
+	must(dtls_renew(n->end[who].dtls, &n->end[who].peer, n->now_us) == 0);
+}

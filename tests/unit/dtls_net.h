@@ -80,4 +80,13 @@ void net_run(struct net *n, uint64_t us);
 /* The same, but until both are up, at most so long. */
 bool net_until_up(struct net *n, uint64_t us);
 
+/* Packets of both ends arrive at the other one. */
+void net_carry(struct net *n);
+
+/* A new net whose link is up and carries packets; end 0 has begun it. */
+struct net *net_linked(void);
+
+/* An end begins new keys. */
+void net_renew(struct net *n, unsigned who);
+
 #endif

@@ -9,18 +9,6 @@
 
 #define SECOND ((uint64_t)1000000)
 
-static void carries_packets(struct net *n)
-{
-	for (unsigned from = 0; from < 2; from++) {
-		unsigned before = n->end[!from].received;
-
-		for (unsigned i = 0; i < 10; i++)
-			cr_assert(net_send(n, from, i));
-		net_run(n, SECOND / 10);
-		cr_assert_eq(n->end[!from].received, before + 10, "from end %u", from);
-	}
-}
-
 static struct dtls_stats stats_of(const struct net *n, unsigned i)
 {
 	struct dtls_stats s;
@@ -83,7 +71,7 @@ Test(dtls_forged, message_of_a_handshake_delays_it, .timeout = 120)
 					  "end %u, message %u, number %u: %s", who, type[i], number,
 					  n->end[0].reason);
 				net_run(n, SECOND);
-				carries_packets(n);
+				net_carry(n);
 				net_free(n);
 			}
 }
@@ -104,7 +92,7 @@ Test(dtls_forged, client_that_begins_again_does_so_with_its_pre_shared_key)
 		for (unsigned i = 0; i < 2; i++)
 			cr_assert_eq(n->end[i].seen.psk, &n->end[i].id->psk[0]);
 		net_run(n, SECOND);
-		carries_packets(n);
+		net_carry(n);
 		net_free(n);
 	}
 }
@@ -132,21 +120,6 @@ Test(dtls_forged, messages_without_an_end_leave_nothing_behind_and_are_in_the_re
 
 /* ---- an end that does not go on ---- */
 
-static struct net *link_up(void)
-{
-	struct net *n = net_plain();
-
-	net_connect(n, 0);
-	cr_assert(net_until_up(n, SECOND));
-	carries_packets(n);
-	return n;
-}
-
-static void renew(struct net *n, unsigned who)
-{
-	cr_assert_eq(dtls_renew(n->end[who].dtls, &n->end[who].peer, n->now_us), 0);
-}
-
 /* Until the server of the handshake that end 0 has begun has both Finished. */
 static void run_until_the_server_is_done(struct net *n)
 {
@@ -160,16 +133,16 @@ static void run_until_the_server_is_done(struct net *n)
 Test(dtls_forged, server_knows_that_the_keys_work_before_there_is_a_packet)
 {
 	for (unsigned lost = 0; lost < 4; lost++) {
-		struct net *n = link_up();
+		struct net *n = net_linked();
 
-		renew(n, 0);
+		net_renew(n, 0);
 		run_until_the_server_is_done(n);
 		n->lost = lost ? n->sent + lost : 0;
 		net_run(n, 3 * SECOND);
 		n->lost = 0;
 		cr_assert_eq(stats_of(n, 0).takeovers, 1);
 		cr_assert_eq(stats_of(n, 1).takeovers, 1, "without datagram %u", lost);
-		carries_packets(n);
+		net_carry(n);
 		net_free(n);
 	}
 }
@@ -177,10 +150,10 @@ Test(dtls_forged, server_knows_that_the_keys_work_before_there_is_a_packet)
 /* How many datagrams the renewal by end 0 has, up to the last flight. */
 static unsigned count_datagrams(void)
 {
-	struct net *n = link_up();
+	struct net *n = net_linked();
 	unsigned before = n->sent;
 
-	renew(n, 0);
+	net_renew(n, 0);
 	run_until_the_server_is_done(n);
 	before = n->sent - before;
 	net_free(n);
@@ -194,21 +167,21 @@ Test(dtls_forged, server_whose_client_is_silent_replaces_keys_in_time)
 	unsigned last = count_datagrams();
 
 	for (unsigned has = 0; has < 2; has++) {
-		struct net *n = link_up();
+		struct net *n = net_linked();
 		unsigned sent;
 
 		n->lost = has ? 0 : n->sent + last;
-		renew(n, 0);
+		net_renew(n, 0);
 		run_until_the_server_is_done(n);
 		n->loses = 100;
 		net_run(n, 30 * SECOND);
 		cr_assert_eq(stats_of(n, 0).takeovers, has);
 		n->loses = 0;
 		sent = n->sent;
-		carries_packets(n);
+		net_carry(n);
 		cr_assert_leq(n->sent - sent, 30, "the last flight is sent without end");
 		net_run(n, 800 * SECOND);
-		carries_packets(n);
+		net_carry(n);
 		cr_assert_geq(stats_of(n, 1).takeovers, 1 + has);
 		cr_assert_eq(stats_of(n, 1).handshakes, 0);
 		cr_assert_eq(n->end[1].down, 0);
@@ -222,18 +195,18 @@ Test(dtls_forged, renewal_that_an_alert_ends_is_reported_to_who_has_asked)
 	unsigned as_server = 0;
 
 	for (unsigned i = 0; i < 30 && as_server < 3; i++) {
-		struct net *n = link_up();
+		struct net *n = net_linked();
 
 		n->end[0].refuses = "another certificate";
-		renew(n, 0);
-		renew(n, 1);
+		net_renew(n, 0);
+		net_renew(n, 1);
 		net_run(n, 2 * SECOND);
 		/* End 1 has no new keys yet when it hears no. */
 		as_server +=
 			strstr(n->end[1].reason, "access denied") && stats_of(n, 1).takeovers == 0;
 		cr_assert_eq(n->end[0].down, 1);
 		cr_assert_geq(n->end[1].down, 1);
-		carries_packets(n);
+		net_carry(n);
 		net_free(n);
 	}
 	cr_assert_geq(as_server, 3);
@@ -256,7 +229,7 @@ Test(dtls_forged, records_that_do_not_open_have_few_answers)
 		inject(n, 0, record, sizeof(record));
 	net_run(n, 1);
 	cr_assert_eq(n->sent, before + 1);
-	carries_packets(n);
+	net_carry(n);
 	net_free(n);
 }
 
@@ -308,18 +281,18 @@ Test(dtls_forged, message_that_nothing_listens_is_believed_if_it_quotes_the_hell
 
 Test(dtls_forged, message_about_a_renewal_leaves_the_link_as_it_was)
 {
-	struct net *n = link_up();
+	struct net *n = net_linked();
 
 	hello.len = 0;
 	n->meddles = keep_first;
-	renew(n, 0);
+	net_renew(n, 0);
 	net_run(n, 1);
 	unreachable(n, true, hello.len);
 	cr_assert_eq(n->end[0].down, 1);
 	cr_assert(dtls_is_up(n->end[0].dtls, &n->end[0].peer));
 	unreachable(n, true, hello.len);
 	cr_assert_eq(n->end[0].down, 1, "there is no handshake any more");
-	carries_packets(n);
+	net_carry(n);
 	net_free(n);
 }
 
@@ -330,7 +303,7 @@ static bool is_gone(struct net *n)
 
 Test(dtls_forged, port_is_gone_when_nothing_arrives_for_two_seconds)
 {
-	struct net *n = link_up();
+	struct net *n = net_linked();
 
 	cr_assert_not(is_gone(n));
 	net_run(n, 2 * SECOND - 1);
@@ -346,7 +319,7 @@ Test(dtls_forged, port_is_gone_when_nothing_arrives_for_two_seconds)
 Test(dtls_forged, quoted_record_shows_its_packet_to_who_has_sealed_it)
 {
 	enum { PLAIN = 50 };
-	struct net *n = link_up();
+	struct net *n = net_linked();
 	uint8_t plain[PLAIN], wire[PLAIN + DTLS_OVERHEAD], got[sizeof(wire)];
 	struct span part = {plain, PLAIN};
 	const struct net_end *e = &n->end[0];
@@ -370,6 +343,6 @@ Test(dtls_forged, quoted_record_shows_its_packet_to_who_has_sealed_it)
 	wire[0] = DTLS_DATA;
 	wire[4] = 2; /* another epoch */
 	cr_assert_eq(dtls_quoted(e->dtls, &e->peer, 0, wire, sizeof(wire), got), 0);
-	carries_packets(n);
+	net_carry(n);
 	net_free(n);
 }

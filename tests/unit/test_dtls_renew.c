@@ -10,33 +10,6 @@
 
 #define SECOND ((uint64_t)1000000)
 
-static void carries_packets(struct net *n)
-{
-	for (unsigned from = 0; from < 2; from++) {
-		unsigned before = n->end[!from].received;
-
-		for (unsigned i = 0; i < 10; i++)
-			cr_assert(net_send(n, from, i));
-		net_run(n, SECOND / 10);
-		cr_assert_eq(n->end[!from].received, before + 10, "from end %u", from);
-	}
-}
-
-static struct net *link_up(void)
-{
-	struct net *n = net_plain();
-
-	net_connect(n, 0);
-	cr_assert(net_until_up(n, SECOND));
-	carries_packets(n);
-	return n;
-}
-
-static void renew(struct net *n, unsigned who)
-{
-	cr_assert_eq(dtls_renew(n->end[who].dtls, &n->end[who].peer, n->now_us), 0);
-}
-
 /* What was sealed before and meanwhile arrives, and so does all after it. */
 Test(dtls_renew, link_is_renewed_while_packets_go_on)
 {
@@ -45,7 +18,7 @@ Test(dtls_renew, link_is_renewed_while_packets_go_on)
 
 	net_connect(n, 0);
 	cr_assert(net_until_up(n, SECOND));
-	carries_packets(n);
+	net_carry(n);
 	for (unsigned who = 0; who < 2; who++) {
 		unsigned before = n->end[!who].received;
 
@@ -62,7 +35,7 @@ Test(dtls_renew, link_is_renewed_while_packets_go_on)
 		cr_assert_eq(n->end[who].up, 2, "an event, also of two calls");
 		dtls_stats(n->end[who].dtls, &s);
 		cr_assert_eq(s.takeovers, 1 + who);
-		carries_packets(n);
+		net_carry(n);
 	}
 	cr_assert_eq(n->end[0].down + n->end[1].down, 0);
 	net_free(n);
@@ -75,14 +48,14 @@ Test(dtls_renew, link_that_cannot_be_renewed_is_as_before)
 
 		net_connect(n, 0);
 		cr_assert(net_until_up(n, SECOND));
-		carries_packets(n);
+		net_carry(n);
 		n->end[!who].refuses = "another certificate";
 		cr_assert_eq(dtls_renew(n->end[who].dtls, &n->end[who].peer, n->now_us), 0);
 		net_run(n, 2 * SECOND);
 		cr_assert_eq(n->end[who].down, 1, "who has asked learns it");
 		cr_assert_eq(n->end[who].refused, 1);
 		cr_assert_eq(n->end[!who].down, 0);
-		carries_packets(n);
+		net_carry(n);
 		net_free(n);
 	}
 }
@@ -164,19 +137,19 @@ static void inject(struct net *n, unsigned to, const uint8_t *from, size_t len)
  * sends datagrams repeats its hello, or sends another one and the cookie for that. */
 static void repeat_hello(bool change)
 {
-	struct net *n = link_up();
+	struct net *n = net_linked();
 
 	hello.len = 0;
 	n->meddles = keep_hello;
-	renew(n, 0);
+	net_renew(n, 0);
 	while (n->end[0].up < 2)
 		net_run(n, NET_DELAY_US / 10);
 	n->meddles = NULL;
 	hello.p[RANDOM] ^= change;
 	begin_from(n, hello.p, hello.len, &n->end[1].peer);
-	carries_packets(n);
+	net_carry(n);
 	net_run(n, 20 * SECOND);
-	carries_packets(n);
+	net_carry(n);
 	cr_assert_eq(n->end[0].down + n->end[1].down, 0);
 	net_free(n);
 }
@@ -204,7 +177,7 @@ Test(dtls_renew, alert_in_clear_text_ends_no_handshake)
 			net_run(n, NET_DELAY_US / 2);
 		}
 		net_run(n, SECOND);
-		carries_packets(n);
+		net_carry(n);
 		cr_assert_eq(n->end[0].down + n->end[1].down, 0);
 		net_free(n);
 	}
@@ -349,7 +322,7 @@ static void flood_begin(bool linked)
 	net_connect(n, 0);
 	if (linked) {
 		cr_assert(net_until_up(n, SECOND));
-		renew(n, 0);
+		net_renew(n, 0);
 	}
 	cr_assert(dtls_output(n->end[0].dtls, &to, flood.hello, sizeof(flood.hello), &flood.len));
 }
@@ -442,9 +415,9 @@ static unsigned ups(struct net *n)
 /* The server has new keys, and the client restarts before it knows that: they are never proven. */
 static struct net *leave_unproven(void)
 {
-	struct net *n = link_up();
+	struct net *n = net_linked();
 
-	renew(n, 0);
+	net_renew(n, 0);
 	for (unsigned i = 0; ups(n) < 2; i++) {
 		cr_assert_lt(i, 100);
 		net_run(n, NET_DELAY_US / 10);
@@ -463,10 +436,10 @@ Test(dtls_renew, keys_that_are_never_proven_do_not_keep_us_from_others)
 		if (hint)
 			cr_assert(net_send(n, 1, 1));
 		else
-			renew(n, 1);
+			net_renew(n, 1);
 		net_run(n, SECOND);
 		cr_assert_gt(n->end[1].up, before, "%s", hint ? "by a hint" : "by a renewal");
-		carries_packets(n);
+		net_carry(n);
 		net_free(n);
 	}
 }
@@ -485,13 +458,13 @@ static uint64_t takeovers(const struct net *n, unsigned i)
  * were not fetched before the first one arrives. */
 Test(dtls_renew, link_that_is_closed_with_all_its_keys_may_begin_again)
 {
-	struct net *n = link_up();
+	struct net *n = net_linked();
 	uint8_t p[2][DTLS_MAX_DATAGRAM];
 	size_t len[2];
 	struct dtls_flow to;
 	struct dtls_event e;
 
-	renew(n, 0);
+	net_renew(n, 0);
 	for (unsigned i = 0; takeovers(n, 1) == 0; i++) {
 		cr_assert_lt(i, 100);
 		net_run(n, NET_DELAY_US / 10);
