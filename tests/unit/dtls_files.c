@@ -105,3 +105,13 @@ struct net *net_plain(void)
 {
 	return net_new(net_identity(-60, 3600), net_identity(-60, 3600), false);
 }
+
+struct net *net_linked(void)
+{
+	struct net *n = net_plain();
+
+	net_connect(n, 0);
+	must(net_until_up(n, 1000000));
+	net_carry(n);
+	return n;
+}

@@ -307,16 +307,6 @@ void net_carry(struct net *n)
 	}
 }
 
-struct net *net_linked(void)
-{
-	struct net *n = net_plain();
-
-	net_connect(n, 0);
-	must(net_until_up(n, 1000000));
-	net_carry(n);
-	return n;
-}
-
 void net_renew(struct net *n, unsigned who)
 {
 	must(dtls_renew(n->end[who].dtls, &n->end[who].peer, n->now_us) == 0);
