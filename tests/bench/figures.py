@@ -172,7 +172,7 @@ class Ours:
                  "-w", str(WARM_UP), *options, self.address(host), op, metric], 0, timeout=seconds + 30))
             all_of_it = 1 + WARM_UP / out["elapsed_s"]
             ways = 2 if metric == "lat" and op in ("write", "send") else 1
-            more = {name: out[k] for name, k in PERCENTILES.items()} if metric == "lat" else {}
+            more = {name: out[k] for name, k in PERCENTILES.items() if k in out} if metric == "lat" else {}
             return out[key], out["bytes"] * all_of_it, out["messages"] * ways * all_of_it, more
         return call
 
