@@ -4,12 +4,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/ddpcp/ddpcp_batch.h"
 #include "tools/ddpcp/ddpcp_file.h"
 #include "tools/ddpcp/ddpcp_name.h"
 #include "tools/ddpcp/ddpcp_proto.h"
@@ -341,4 +344,26 @@ Test(ddpcp_file, directories_are_made_and_never_reached_by_links, .init = make_r
 	cr_expect_eq(st.st_mode & 07777, 0710);
 	cr_expect_eq(st.st_mtim.tv_sec, meta.mtime);
 	cr_expect_eq(st.st_mtim.tv_nsec, meta.mtime_ns);
+}
+
+static void *close_later(void *file)
+{
+	poll(NULL, 0, 50); /* the other thread has begun to wait by then, mostly */
+	ddpcp_file_close(file, true);
+	return NULL;
+}
+
+Test(ddpcp_file, a_copy_waits_for_the_end_of_another_one, .init = make_root, .fini = remove_root)
+{
+	struct ddpcp_batch b;
+	struct ddpcp_file f, other;
+	pthread_t thread;
+
+	cr_assert_eq(ddpcp_batch_init(&b, root), 0);
+	cr_assert_eq(ddpcp_file_create(&other, dup(root), "name"), 0);
+	pthread_create(&thread, NULL, close_later, &other);
+	cr_expect_eq(ddpcp_batch_create(&b, "name", &f), 0);
+	pthread_join(thread, NULL);
+	ddpcp_file_close(&f, false);
+	ddpcp_batch_free(&b);
 }

@@ -3,16 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp_entry.h"
 #include "tools/ddpcp/ddpcp_name.h"
 
-enum { FEW = 4 }; /* files that are written to disk one by one: the file system may be busy */
+enum {
+	FEW = 4, /* files that are written to disk one by one: the file system may be busy */
+	BUSY_TRIES = 100,
+	BUSY_PAUSE_MS = 50,
+};
 
 struct ddpcp_batch_later {
 	enum ddpcp_type type;
@@ -196,6 +202,10 @@ int ddpcp_batch_create(struct ddpcp_batch *b, const char *full, struct ddpcp_fil
 	/* The same name twice, or descriptors are used up. */
 	if (b->files && (r == -EBUSY || r == -EMFILE || r == -ENFILE)) {
 		commit(b);
+		r = try_create(b, full, ret);
+	}
+	for (int i = 0; r == -EBUSY && i < BUSY_TRIES && !tool_stopped(); i++) {
+		poll(NULL, 0, BUSY_PAUSE_MS);
 		r = try_create(b, full, ret);
 	}
 	return r;

@@ -40,7 +40,9 @@ int ddpcp_batch_init(struct ddpcp_batch *b, int root);
  * with this batch. */
 int ddpcp_batch_dir(struct ddpcp_batch *b, const char *full, int *ret_dir, const char **ret_base);
 
-/* ddpcp_file_create() for a name without a fault. If the batch is in its way, it ends first. */
+/* ddpcp_file_create() for a name without a fault. If the batch is in its way, it ends first. It
+ * waits five seconds for another copy of the file to end: the session of that one may be lost,
+ * which its daemon notices after two seconds. */
 int ddpcp_batch_create(struct ddpcp_batch *b, const char *full, struct ddpcp_file *ret);
 
 /* Takes a file that is whole. */
