@@ -11,9 +11,13 @@
 #include "llp/user/user.h"
 #include "tests/fuzz/other_host.h"
 #include "tests/fuzz/programs.h"
+#include "tests/fuzz/udp_fake.h"
 #include "util/addr.h"
 
-enum { STEPS = 250 }; /* of one input */
+enum {
+	STEPS = 250,   /* of one input */
+	NETWORK = 240, /* steps of the network, from there on */
+};
 
 static struct worker *const w = &programs.d.worker;
 
@@ -90,7 +94,9 @@ static void step(struct input *in)
 {
 	uint8_t what = in_8(in);
 
-	if (what % 3 == 0)
+	if (what >= NETWORK)
+		other_host_network();
+	else if (what % 3 == 0)
 		step_of_peer(what / 3);
 	else
 		programs_step();
@@ -109,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	other_host_begin(&in, &peer, programs_turn);
 	for (unsigned i = 0; i < STEPS && in.left > 0 && !programs_are_over(); i++)
 		step(&in);
+	udp_fake = (struct udp_fake){0};
 	programs_end();
 	peers_free(w);
 	return 0;

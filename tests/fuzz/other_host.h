@@ -10,10 +10,13 @@
 
 #include "tests/fuzz/fuzz.h"
 
-/* Begins with a new input. addr: its own address. turn: some time passes, and what has arrived is
- * read. */
+/* Begins with a new input. addr: the first of its own addresses; all are consecutive. turn: some
+ * time passes, and what has arrived is read. */
 void other_host_begin(struct input *in, const struct sockaddr_storage *addr,
 		      void (*turn)(uint64_t ms));
+
+/* Packets to and from the port of that address are records of dtls_fake.c. */
+void other_host_cover(void);
 
 /* Each reads its parameters from the input. */
 void other_host_begin_there(void); /* an association to our port 5043 */
@@ -23,5 +26,6 @@ void other_host_bytes(void);       /* no packet of SCTP */
 void other_host_icmp(void);        /* about a packet of ours */
 void other_host_message(void);     /* a message of DDP, with the numbers that are due */
 void other_host_ack(void);         /* of all that was received */
+void other_host_network(void);     /* another address of it, packets together, and our sockets */
 
 #endif

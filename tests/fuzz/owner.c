@@ -6,6 +6,7 @@
 enum { AT_ONCE = 3 }; /* messages that it takes, then others have their turn */
 
 struct owner owner[OWNERS];
+bool owner_is_deaf;
 
 static volatile uint8_t seen; /* of what arrived */
 
@@ -50,7 +51,7 @@ static bool on_readable(void *user)
 	unsigned n = 0;
 
 	must(o->up && !o->over);
-	for (; n < AT_ONCE && llp_recv(o->c, &m) == LLP_E_OK; n++) {
+	for (; n < AT_ONCE && !owner_is_deaf && llp_recv(o->c, &m) == LLP_E_OK; n++) {
 		must(m.n > 0 && m.len > 0 && m.len <= LLP_SCTP_MAX_MESSAGE);
 		must(span_total(m.part, m.n) == m.len);
 		for (size_t i = 0; i < m.part[0].len; i++)
@@ -66,6 +67,19 @@ static void on_room(void *user)
 	must(o->up && !o->over);
 }
 
+static void on_path(void *user, const struct llp_path *p, const char *what)
+{
+	struct owner *o = user;
+
+	must(o->up && !o->over && *what && p->remote.ss_family != AF_UNSPEC);
+}
+
+static void on_progress(void *user, uint32_t unacked)
+{
+	(void)unacked;
+	on_room(user);
+}
+
 const struct llp_events owner_events = {
 	.incoming = on_incoming,
 	.up = on_up,
@@ -73,17 +87,21 @@ const struct llp_events owner_events = {
 	.readable = on_readable,
 	.writable = on_room,
 	.acked = on_room,
+	.path = on_path,
+	.resized = on_room,
+	.progress = on_progress,
 };
 
 void owner_send(struct owner *o, struct input *in)
 {
 	static uint8_t payload[4096];
-	struct llp_msg m = {.sid = in_8(in), .ppid = 16, .len = in_16(in), .n = 1};
+	uint8_t how = in_8(in);
+	struct llp_msg m = {.sid = how % 16, .ppid = 16, .len = in_16(in), .n = 1};
 
 	m.part[0] = (struct span){payload, m.len % sizeof(payload)};
 	m.len = (uint32_t)m.part[0].len;
 	m.urgent = m.sid & 1;
-	if (o->c)
+	for (unsigned i = 0; o->c && i <= how / 16 * 32u; i++)
 		llp_send(o->c, &m);
 }
 

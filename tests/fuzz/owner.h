@@ -17,6 +17,9 @@ extern struct owner {
 	bool up, over;
 } owner[OWNERS];
 
+/* It takes no message, which is against the rules of llp.h. */
+extern bool owner_is_deaf;
+
 /* Listeners have `owner` as their user pointer. */
 extern const struct llp_events owner_events;
 
