@@ -13,7 +13,13 @@
 #include "util/list.h"
 #include "util/minmax.h"
 
-enum { RESERVE = 8 /* connections of a uid */ };
+/* Of a uid. */
+enum {
+	RESERVE = 8, /* connections */
+	/* Of DTLS, half of all: beside one who has them with hosts that do not answer, a program
+	 * that begins 40 at once is served, and the twenty-first user gets one. */
+	HANDSHAKES = 128,
+};
 
 /* Of one kind. */
 struct amounts {
@@ -82,6 +88,7 @@ int acct_new(const struct config_limits *limits, struct acct **ret)
 		a->of[kind].max = a->of[kind].total = UINT64_MAX / ACCT_FACTOR;
 	acct_set_limits(a, limits);
 	a->of[ACCT_RESERVE].max = a->of[ACCT_ADMINS].max = RESERVE;
+	a->of[ACCT_HANDSHAKES].max = HANDSHAKES;
 	*ret = a;
 	return 0;
 }

@@ -289,7 +289,7 @@ Test(acct, the_first_two_reach_each_limit_and_the_twenty_first_finds_a_share)
 		{ACCT_MAPS, 48379, 5376, 69},
 		{ACCT_DESCRIPTORS, 49050, 5450, 70},
 		{ACCT_RESERVE, 8, 8, 4},
-		{ACCT_HANDSHAKES, 192, 22, 0},
+		{ACCT_HANDSHAKES, 128, 43, 1},
 		{ACCT_ADMINS, 8, 3, 0},
 	};
 
