@@ -56,6 +56,7 @@ static void causes(const struct sctp_chunk *c)
 
 	while (sctp_error_next(&at, &e)) {
 		inside(e.p, e.len, c->p, c->len);
+		must(sctp_error_find(c, e.cause, &e2) && e2.cause == e.cause && e2.p <= e.p);
 		sctp_put_cause(&w, e.cause, e.p, e.len);
 	}
 	sctp_end_chunk(&w, begin);

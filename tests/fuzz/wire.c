@@ -9,6 +9,7 @@
 #include "tests/fuzz/fuzz.h"
 
 enum {
+	LATER = 250,     /* first bytes of inputs for what has come later */
 	DDP_BITS = 0xc3, /* T, L and DV; the four bits between are reserved */
 	TERM_BITS = 0xe0,
 	DEPTH_MAX = 128, /* largest depth of an endpoint */
@@ -153,6 +154,34 @@ static void negotiation(const uint8_t *p, size_t n)
 	}
 }
 
+/* At the end of private data, behind the program's own. */
+static void offer(const uint8_t *p, size_t n)
+{
+	uint8_t again[WIRE_OFFER_LEN];
+	struct wire_offer o;
+
+	for (unsigned answer = 0; answer < 2; answer++) {
+		if (!wire_offer_get(p, n, answer, &o))
+			continue;
+		must(n >= sizeof(again));
+		wire_offer_put(again, answer, &o);
+		must(!memcmp(again, p + n - sizeof(again), sizeof(again)));
+	}
+}
+
+static void credit(const uint8_t *p, size_t n)
+{
+	uint8_t again[WIRE_NOT_READY_LEN];
+	struct wire_credit c;
+
+	if (!wire_credit_get(p, (uint32_t)n, &c)) {
+		must(n != WIRE_CREDIT_LEN && n != WIRE_NOT_READY_LEN);
+		return;
+	}
+	must(wire_credit_put(again, &c) == (c.wait_ms ? WIRE_NOT_READY_LEN : WIRE_CREDIT_LEN));
+	must(!memcmp(again, p, c.wait_ms ? WIRE_NOT_READY_LEN : WIRE_CREDIT_LEN));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const headers[])(const uint8_t *p, size_t n) = {
@@ -160,7 +189,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		terminate, term_word,    negotiation,
 	};
 
-	if (size > 0)
+	if (size > 0 && data[0] >= LATER)
+		(data[0] % 2 ? offer : credit)(data + 1, size - 1);
+	else if (size > 0)
 		headers[data[0] % (sizeof(headers) / sizeof(headers[0]))](data + 1, size - 1);
 	return 0;
 }
