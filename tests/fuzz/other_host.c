@@ -357,10 +357,11 @@ static void send_run(void)
 {
 	static uint8_t p[8 * 512];
 	uint8_t more = in_8(host.in), cut = in_8(host.in);
-	size_t segment = HEADER, len = 0;
+	size_t segment, first, len = 0;
 
 	memset(p, 0, sizeof(p));
-	segment += put_chunk(p + HEADER, 500);
+	first = put_chunk(p + HEADER, 500);
+	segment = HEADER + (first > 8 ? first : 8); /* with room for the head of DATA */
 	for (unsigned i = 0; i <= more % 8; i++, len += segment) {
 		if (i > 0)
 			put_chunk(p + len + HEADER, segment - HEADER);
