@@ -7,6 +7,7 @@
 #include "client-lib/base/addrs.h"
 #include "client-lib/base/reason.h"
 #include "ipc/msg_addr.h"
+#include "util/minmax.h"
 
 _Static_assert((int)DDP_PATH_UNCONFIRMED == MSG_PATH_UNCONFIRMED &&
 		       (int)DDP_PATH_ACTIVE == MSG_PATH_ACTIVE &&
@@ -48,8 +49,8 @@ int ddp_query_paths(struct ddp_id *id, struct ddp_path *ret, unsigned n)
 	r = request_query_paths(id->ctx, "ddp_query_paths", id->qp->handle, &m);
 	if (r)
 		return r;
-	if (m.n > MSG_MAX_PATHS || m.n > m.total || m.total > UINT16_MAX)
-		return malformed();
+	if (m.n != min_u32(m.total, MSG_MAX_PATHS) || m.total > UINT16_MAX)
+		return malformed(); /* the caller reads as many as there are */
 	for (unsigned i = 0; i < m.n; i++)
 		if (path_read(&m.path[i], &paths[i]))
 			return malformed();

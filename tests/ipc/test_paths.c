@@ -168,6 +168,8 @@ Test(paths, the_daemons_reply_is_checked)
 	cr_assert_eq(ddp_query_paths(id, p, 2), -EPROTO);
 	reply_paths = (struct msg_paths){.n = 2, .total = 1};
 	cr_assert_eq(ddp_query_paths(id, p, 2), -EPROTO);
+	reply_paths = (struct msg_paths){.n = 0, .total = 1};
+	cr_assert_eq(ddp_query_paths(id, p, 2), -EPROTO);
 	reply_paths = (struct msg_paths){.n = 1, .total = 1};
 	cr_assert_eq(ddp_query_paths(id, p, 2), -EPROTO, "no family");
 	reply_paths.path[0] = (struct msg_path){.remote = rec(1, 1), .state = 4};
