@@ -110,6 +110,19 @@ static struct peer_proof proof_of(const struct llp_identity *id)
 	return ret;
 }
 
+/* The rule demands an identity, and this is it. */
+static bool proves(const struct peer_rules *l, int rule, const uint8_t ip[16],
+		   const struct llp_identity *id)
+{
+	const struct peer_proof proof = proof_of(id);
+	const struct peer_question q = {.ip = ip, .covered = true, .proof = &proof};
+	char why[PEER_ACCESS_REASON];
+
+	return l->rule[rule].identity.kind &&
+	       peer_rules_refuse_security(l, &q, why, sizeof(why)) < 0;
+}
+
+/* A link that has ended has no peer until it is made again. */
 void peer_access_prove(const struct association *assoc, struct peer_access_proof *ret)
 {
 	const struct peer_rules *l = &assoc->worker->daemon->cfg.peers.rules;
@@ -121,14 +134,15 @@ void peer_access_prove(const struct association *assoc, struct peer_access_proof
 	*ret = (struct peer_access_proof){.rule = ""};
 	llp_info(assoc->conn, &info);
 	ret->covered = info.covered;
-	if (info.covered && llp_identity_of(assoc->conn, &id) && id.has_fingerprint)
+	ret->linked = info.covered && llp_identity_of(assoc->conn, &id);
+	if (ret->linked && id.has_fingerprint)
 		peer_fingerprint_text(id.fingerprint, ret->fingerprint);
 	peers_ip(&info.remote, ip);
 	i = assoc->conn->llp == assoc->worker->net ? peer_rules_security(l, ip) : -1;
 	if (i < 0)
 		return;
 	peer_rule_title(&l->rule[i], ret->rule);
-	ret->proven = ret->covered && l->rule[i].identity.kind;
+	ret->proven = ret->linked && proves(l, i, ip, &id);
 }
 
 static uint32_t security_of(const struct association *assoc)
@@ -151,10 +165,13 @@ const char *peer_access_lacks(const struct association *assoc, uint32_t flags)
 	if (security == MSG_SECURITY_NONE)
 		return "the program demands encryption, and the association is in clear text";
 	peer_access_prove(assoc, &proof);
-	if (flags & MSG_LISTEN_PROVEN && !proof.proven)
-		return "the program demands a peer that has proven who it is, and no rule of peers "
-		       "says that";
-	return NULL;
+	if (!(flags & MSG_LISTEN_PROVEN) || proof.proven)
+		return NULL;
+	if (!proof.linked)
+		return "the program demands a peer that has proven who it is, and its link of DTLS "
+		       "has ended";
+	return "the program demands a peer that has proven who it is, and no rule of peers says "
+	       "that";
 }
 
 void peer_access_tell(const struct association *assoc, struct msg_peer_facts *ret)

@@ -19,6 +19,7 @@ enum { PEER_ACCESS_REASON = LLP_ABORT_TEXT };
 /* How the packets of an association are protected, for those who ask. */
 struct peer_access_proof {
 	bool covered;                            /* in DTLS */
+	bool linked;                             /* the link is up; else no packet passes */
 	bool proven;                             /* who the rule says that the peer is */
 	char rule[PEER_RULE_TITLE];              /* that says security of the peer; "": none */
 	char fingerprint[PEER_FINGERPRINT_TEXT]; /* that the peer has proven; "": none */

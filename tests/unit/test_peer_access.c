@@ -19,6 +19,12 @@ static struct daemon d;
 static unsigned addresses; /* of the peer: 192.0.2.1 and those that follow */
 static bool v6;            /* it has the longest address */
 
+/* The link of DTLS. */
+static struct {
+	bool covered, up;
+	struct llp_identity peer;
+} dtls;
+
 static void longest_address(struct sockaddr_storage *ret)
 {
 	struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_port = htons(65535)};
@@ -45,7 +51,7 @@ static void address_of(unsigned i, struct sockaddr_storage *ret)
 static void info(const struct llp_conn *c, struct llp_info *ret)
 {
 	(void)c;
-	*ret = (struct llp_info){0};
+	*ret = (struct llp_info){.covered = dtls.covered};
 	address_of(0, &ret->remote);
 	address_of(200, &ret->local);
 }
@@ -58,7 +64,15 @@ static unsigned paths(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATH
 	return addresses;
 }
 
-static const struct llp_ops ops = {.name = "fake", .info = info, .paths = paths};
+static bool identity(const struct llp_conn *c, struct llp_identity *ret)
+{
+	(void)c;
+	*ret = dtls.peer;
+	return dtls.up;
+}
+
+static const struct llp_ops ops = {
+	.name = "fake", .info = info, .paths = paths, .identity = identity};
 static struct llp transport = {.ops = &ops};
 static struct llp_conn conn = {.llp = &transport};
 
@@ -167,4 +181,77 @@ Test(peer_access, a_path_that_fits_is_whole)
 	why = refusal_of("192.0.2.0/24 name=x accept=none", path, 1);
 	cr_expect(strncmp(why + before, path, fits) == 0, "%s", why);
 	cr_expect_str_eq(why + before + fits, ")");
+}
+
+/* ---- who has proven who it is ---- */
+
+#define FINGERPRINT                                                                                \
+	"00:01:02:03:04:05:06:07:08:09:0A:0B:0C:0D:0E:0F:"                                         \
+	"10:11:12:13:14:15:16:17:18:19:1A:1B:1C:1D:1E:1F"
+
+static struct association assoc = {.worker = &d.worker, .conn = &conn};
+
+static struct peer_access_proof proof(void)
+{
+	struct peer_access_proof p;
+
+	peer_access_prove(&assoc, &p);
+	return p;
+}
+
+static void link_up(uint8_t first)
+{
+	dtls.covered = dtls.up = true;
+	dtls.peer = (struct llp_identity){.has_fingerprint = true};
+	for (unsigned i = 0; i < sizeof(dtls.peer.fingerprint); i++)
+		dtls.peer.fingerprint[i] = (uint8_t)(first + i);
+}
+
+static void expect_demand(const char *lacks)
+{
+	const char *why = peer_access_lacks(&assoc, MSG_LISTEN_PROVEN);
+
+	cr_expect(lacks ? why && strstr(why, lacks) : !why, "%s", why ? why : "accepted");
+}
+
+Test(peer_access, peer_of_a_link_that_has_ended_has_proven_nothing_until_it_is_up_again)
+{
+	struct msg_peer_facts facts;
+
+	assoc.ddp = (struct assoc *)&assoc; /* it is up */
+	add("192.0.2.0/24 name=lab fingerprint=" FINGERPRINT);
+	link_up(0);
+	cr_expect(proof().proven);
+	expect_demand(NULL);
+	dtls.up = false;
+	cr_expect(proof().covered);
+	cr_expect_not(proof().proven);
+	cr_expect_str_eq(proof().fingerprint, "");
+	cr_expect_str_eq(proof().rule, "lab");
+	expect_demand("its link of DTLS has ended");
+	peer_access_tell(&assoc, &facts);
+	cr_expect_eq(facts.security, MSG_SECURITY_DTLS);
+	cr_expect_eq(facts.proven, 0);
+	cr_expect_eq(facts.has_fingerprint, 0);
+	link_up(0);
+	cr_expect(proof().proven);
+	expect_demand(NULL);
+}
+
+/* A reload ends its sessions; until then it is not that one. */
+Test(peer_access, peer_with_another_identity_than_its_rule_has_not_proven_it)
+{
+	add("192.0.2.0/24 name=lab fingerprint=" FINGERPRINT);
+	link_up(1);
+	cr_expect(proof().linked);
+	cr_expect_not(proof().proven);
+	expect_demand("no rule of peers says that");
+}
+
+Test(peer_access, rule_without_an_identity_proves_nobody)
+{
+	add("192.0.2.0/24 name=lab security=require");
+	link_up(0);
+	cr_expect_not(proof().proven);
+	expect_demand("no rule of peers says that");
 }
