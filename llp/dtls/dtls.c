@@ -287,10 +287,10 @@ static void fill_event(struct dtls_pair *p, struct dtls_event *ret)
 		p->up = false;
 		return;
 	}
-	ret->closed = p->closed;
+	ret->closed = p->end == DTLS_END_CLOSED;
+	ret->refused = p->end == DTLS_END_REFUSED;
 	memcpy(ret->reason, p->reason, sizeof(ret->reason));
-	ret->refused = p->refused;
-	p->down = p->refused = false;
+	p->down = false;
 }
 
 bool dtls_event(struct dtls *d, struct dtls_event *ret)

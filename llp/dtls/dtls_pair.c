@@ -133,13 +133,15 @@ static void go_up(struct dtls *d, struct dtls_pair *p)
 	add_event(d, p);
 }
 
-/* With an event that was not fetched yet it is one: closed if both are. */
-static void go_down(struct dtls *d, struct dtls_pair *p, bool closed, const char *reason)
+/* One that was not fetched yet keeps its reason if that is graver: a refusal is not closing. */
+static void go_down(struct dtls *d, struct dtls_pair *p, enum dtls_end end, const char *reason)
 {
-	p->renews = p->refused = false;
-	p->closed = closed && (!p->down || p->closed);
+	p->renews = false;
+	if (!p->down || end >= p->end) {
+		p->end = end;
+		snprintf(p->reason, sizeof(p->reason), "%s", reason);
+	}
 	p->down = true;
-	snprintf(p->reason, sizeof(p->reason), "%s", reason);
 	add_event(d, p);
 }
 
@@ -188,7 +190,7 @@ static void drop_next(struct dtls *d, struct dtls_pair *p)
 	p->retry_us = d->now_us + RETRY_US;
 	dtls_reply_last(d, &p->flow, p->next, true, DTLS_ACCESS_DENIED);
 	if (!p->now || p->renews)
-		go_down(d, p, false, p->next->reason);
+		go_down(d, p, DTLS_END_FAILED, p->next->reason);
 	dtls_pair_drop(&p->next);
 }
 
@@ -218,39 +220,36 @@ void dtls_pair_return(struct dtls *d, struct dtls_pair *p, const char *reason)
 	p->now = p->old;
 	p->old = NULL;
 	p->retry_us = d->now_us + RETRY_US;
-	go_down(d, p, false, reason);
-	p->refused = true;
+	go_down(d, p, DTLS_END_REFUSED, reason);
 	dtls_pair_note(d, p);
 }
 
-/* True: there is an event. */
-static bool lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, bool refused,
-		 const char *reason)
+static void lose_link(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, enum dtls_end end,
+		      const char *reason)
 {
 	bool down = false;
 
 	if (l == p->old) {
 		dtls_pair_drop(&p->old);
 	} else if (l == p->next) {
-		down = p->renews || refused;
+		down = p->renews || end == DTLS_END_REFUSED;
 		dtls_pair_drop(&p->next);
 	} else {
 		down = lose_current(p);
 	}
 	if (down)
-		go_down(d, p, !refused, reason);
+		go_down(d, p, end, reason);
 	dtls_pair_note(d, p);
-	return down;
 }
 
 void dtls_pair_lose(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason)
 {
-	p->refused |= lose(d, p, l, true, reason);
+	lose_link(d, p, l, DTLS_END_REFUSED, reason);
 }
 
 void dtls_pair_close(struct dtls *d, struct dtls_pair *p, struct dtls_link *l, const char *reason)
 {
-	(void)lose(d, p, l, false, reason);
+	lose_link(d, p, l, DTLS_END_CLOSED, reason);
 }
 
 /* ---- time ---- */

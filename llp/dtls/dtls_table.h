@@ -10,6 +10,13 @@
 
 enum { DTLS_EARLY = 64, DTLS_ADDRESSES = 256 };
 
+/* How a link went down: of several ends that wait in one event, the last one of these counts. */
+enum dtls_end {
+	DTLS_END_CLOSED, /* it may begin again */
+	DTLS_END_FAILED,
+	DTLS_END_REFUSED, /* by the peer, who has its keys */
+};
+
 struct dtls_pair {
 	struct list all;     /* in dtls_table.all */
 	struct list chain;   /* of the hash */
@@ -33,8 +40,7 @@ struct dtls_pair {
 	uint64_t proof_us; /* the next proof for a record that does not open leaves then */
 	uint64_t gone_us;  /* first ICMP message since then that the peer's port is closed */
 	bool up, down;     /* events that were not fetched yet */
-	bool closed;       /* as in struct dtls_event */
-	bool refused;      /* as there */
+	enum dtls_end end; /* of the second one */
 	/* A sealed alert that arrived while the thread had the handshake whose keys open it. */
 	uint8_t early[DTLS_EARLY];
 	size_t early_len;

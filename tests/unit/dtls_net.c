@@ -217,6 +217,12 @@ static unsigned earliest(const struct net *n)
 	return k;
 }
 
+void net_arrive(struct net *n)
+{
+	while (n->n > 0)
+		take_datagram(n, earliest(n));
+}
+
 /* Goes to the next moment at which something happens, at most to `until`. */
 static void step(struct net *n, uint64_t until)
 {

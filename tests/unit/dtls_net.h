@@ -74,6 +74,9 @@ void net_random(void *user, void *ret, size_t len);
 bool net_accept_all(void *user, const struct dtls_flow *flow, const struct dtls_peer *peer,
 		    bool we_began, char *ret_reason, size_t len);
 
+/* What is on its way arrives now, and nobody fetches events. */
+void net_arrive(struct net *n);
+
 /* Lets the time pass. */
 void net_run(struct net *n, uint64_t us);
 

@@ -480,3 +480,38 @@ Test(dtls_renew, link_that_is_closed_with_all_its_keys_may_begin_again)
 	cr_assert(!e.up && e.closed, "%s", e.reason);
 	net_free(n);
 }
+
+static uint64_t failures(const struct net *n, unsigned i)
+{
+	struct dtls_stats s;
+
+	dtls_stats(n->end[i].dtls, &s);
+	return s.failed;
+}
+
+/* The peer refuses new keys, and closes the link before anybody has fetched that. */
+Test(dtls_renew, refusal_that_waits_is_reported_whatever_follows)
+{
+	struct net *n = net_linked();
+	uint8_t p[DTLS_MAX_DATAGRAM];
+	struct dtls_event e;
+	struct dtls_flow to;
+	size_t len;
+
+	n->end[1].refuses = "another certificate";
+	net_renew(n, 0);
+	for (unsigned i = 0; failures(n, 1) == 0; i++) {
+		cr_assert_lt(i, 100);
+		net_run(n, NET_DELAY_US / 10);
+	}
+	dtls_disconnect(n->end[1].dtls, &n->end[1].peer);
+	cr_assert(dtls_output(n->end[1].dtls, &to, p, sizeof(p), &len));
+	net_arrive(n);
+	inject(n, 0, p, len);
+	while (dtls_event(n->end[0].dtls, &e) && e.up)
+		;
+	cr_assert(!e.up && e.refused && !e.closed, "%s", e.reason);
+	cr_assert(strstr(e.reason, "access denied"), "%s", e.reason);
+	cr_assert_not(dtls_is_up(n->end[0].dtls, &n->end[0].peer));
+	net_free(n);
+}
