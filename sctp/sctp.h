@@ -131,7 +131,7 @@ void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size
  * be shorter. Processes the first one, and more while they are of the same association, no event is
  * due, sctp_wants_output() is false, and their messages stay in the processor's cache until they
  * are fetched. Returns the bytes of those that were processed; the caller fetches events and
- * messages before the next call. len and segment are at least 1. */
+ * messages before the next call. segment is at least 1, but of an empty packet, which is alone. */
 size_t sctp_input_run(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len,
 		      size_t segment, uint64_t now_us);
 

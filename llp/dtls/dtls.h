@@ -102,8 +102,8 @@ unsigned dtls_alert_of(const struct dtls *d, const struct dtls_flow *flow);
 /* True if packets can be sealed. */
 bool dtls_is_up(const struct dtls *d, const struct dtls_flow *flow);
 
-/* Reads the datagram *at, which may have several records. True: *ret is the next packet, inside of
- * the datagram; call again. False: that was all. */
+/* Reads the datagram *at, which may have several records, or be empty. True: *ret is the next
+ * packet, inside of the datagram; call again. False: that was all. */
 bool dtls_input(struct dtls *d, const struct dtls_flow *flow, struct span *at, uint64_t now_us,
 		struct span *ret);
 

@@ -23,7 +23,8 @@ struct dtls {
 	struct dtls_cookies cookies;
 	uint64_t now_us;  /* of the last call that has a time */
 	uint64_t paid_us; /* handshakes that peers began have used up their rate until then */
-	bool unwanted;    /* the datagram that is being read has something without a reader */
+	bool reading;     /* the next call of dtls_input() goes on with a datagram */
+	bool unwanted;    /* it has something without a reader */
 	unsigned first_reply, nreplies;
 	struct dtls_reply reply[DTLS_REPLIES];
 	struct dtls_stats stats;

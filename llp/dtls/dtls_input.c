@@ -240,7 +240,7 @@ static bool read_records(struct dtls *d, const struct dtls_flow *flow, struct sp
 {
 	struct dtls_head h;
 
-	while (at->len > 0) {
+	do {
 		uint8_t *record = at->p;
 
 		if (!dtls_head_get(at->p, at->len, &h)) {
@@ -257,19 +257,21 @@ static bool read_records(struct dtls *d, const struct dtls_flow *flow, struct sp
 		at->len -= DTLS_HEAD + h.len;
 		if (h.epoch > 0 && got_sealed(d, flow, &h, record, ret))
 			return true;
-	}
+	} while (at->len > 0);
 	return false;
 }
 
 /* ---- floods ---- */
 
+enum { EPOCH = 3, FILTERED = EPOCH + 2 }; /* a filter keeps out what is shorter */
+
 /* The same bytes as llp/user/user_filter.c, whatever else is wrong. */
 static enum dtls_beginning beginning_of(const struct span *datagram)
 {
-	enum { EPOCH = 3, CLIENT_HELLO = 1 };
+	enum { CLIENT_HELLO = 1 };
 	const uint8_t *p = datagram->p;
 
-	if (datagram->len < EPOCH + 2 || be_get16(p + EPOCH) != 0)
+	if (datagram->len < FILTERED || be_get16(p + EPOCH) != 0)
 		return DTLS_BEGINS_SEALED;
 	if (datagram->len > DTLS_HEAD && p[0] == DTLS_HANDSHAKE && p[DTLS_HEAD] == CLIENT_HELLO)
 		return DTLS_BEGINS_HELLO;
@@ -284,7 +286,7 @@ static void count_unwanted(struct dtls *d, const struct dtls_flow *flow,
 	const struct dtls_pair *p =
 		b == DTLS_BEGINS_SEALED ? dtls_table_find(&d->table, flow) : NULL;
 
-	if (!p || !p->now)
+	if (!p || !p->now || datagram->len < FILTERED)
 		d->stats.unwanted[b]++;
 }
 
@@ -296,7 +298,8 @@ bool dtls_input(struct dtls *d, const struct dtls_flow *flow, struct span *at, u
 
 	d->now_us = now_us;
 	d->unwanted = false;
-	got = read_records(d, flow, at, ret);
+	got = (at->len > 0 || !d->reading) && read_records(d, flow, at, ret);
+	d->reading = got;
 	if (d->unwanted)
 		count_unwanted(d, flow, &all);
 	return got;
@@ -307,6 +310,8 @@ void dtls_input_early(struct dtls *d, struct dtls_pair *p)
 	struct span at = {p->early, p->early_len}, none;
 	struct dtls_flow flow = p->flow;
 
+	if (at.len == 0)
+		return;
 	p->early_len = 0;
 	(void)dtls_input(d, &flow, &at, d->now_us, &none);
 }

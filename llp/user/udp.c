@@ -470,9 +470,7 @@ static unsigned take_msg(struct udp *u, unsigned i, udp_packets_fn *fn, void *ar
 		u->st.rx_cut++;
 		return 1;
 	}
-	if (len == 0)
-		return 0;
-	n = (unsigned)((len + segment - 1) / segment);
+	n = len ? (unsigned)((len + segment - 1) / segment) : 1;
 	u->st.rx_packets += n;
 	u->st.rx_bytes += len;
 	fn(arg, &u->rx_from[i], m->msg_iov->iov_base, len, segment);

@@ -407,7 +407,7 @@ void llp_user_cover_input(struct user *t, const struct sctp_flow *flow, uint8_t 
 	struct dtls_flow f = to_dtls(flow);
 	struct run r = {NULL, 0, 0, false};
 
-	while (len) {
+	do {
 		struct span at = {p, len < segment ? len : segment}, packet;
 
 		p += at.len;
@@ -419,7 +419,7 @@ void llp_user_cover_input(struct user *t, const struct sctp_flow *flow, uint8_t 
 			deliver_run(t, flow, &r, deliver);
 			(void)add_packet(&r, &packet);
 		}
-	}
+	} while (len);
 	deliver_run(t, flow, &r, deliver);
 	if (!t->full_us && dtls_wants_output(t->cover->dtls))
 		llp_user_cover_write(t);

@@ -36,16 +36,20 @@ static struct sctp_flow flow(const struct from *from, const struct sockaddr_stor
 static void deliver(struct user *t, const struct sctp_flow *f, uint8_t *p, size_t len,
 		    size_t segment)
 {
-	if (t->tap.on)
+	size_t n;
+
+	if (t->tap.on && len)
 		llp_user_tap(t, f, false, &(struct span){p, len}, 1, segment);
-	for (size_t n; len; p += n, len -= n) {
+	do {
 		n = sctp_input_run(t->core, f, p, len, segment, t->now_us);
+		p += n;
+		len -= n;
 		llp_user_events(t);
 		/* Many peers begin at once, or a flood: the answers leave before there are too
 		 * many. */
 		if (!t->full_us && sctp_wants_output(t->core))
 			llp_user_write(t);
-	}
+	} while (len);
 }
 
 static void on_packets(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len,

@@ -346,3 +346,25 @@ Test(dtls_forged, quoted_record_shows_its_packet_to_who_has_sealed_it)
 	net_carry(n);
 	net_free(n);
 }
+
+/* ---- datagrams without a record ---- */
+
+/* In the name of anybody: no filter passes them. */
+Test(dtls_forged, empty_datagram_is_counted_and_the_end_of_another_one_is_not)
+{
+	struct net *n = net_linked();
+	const struct dtls_flow from[] = {{.port = 7}, n->end[1].peer};
+
+	cr_assert_eq(stats_of(n, 1).unwanted[DTLS_BEGINS_SEALED], 0);
+	for (unsigned i = 0; i < 2; i++) {
+		uint8_t none = 0;
+		struct span at = {&none, 0}, packet;
+
+		cr_assert_not(dtls_input(n->end[1].dtls, &from[i], &at, n->now_us, &packet));
+		cr_assert_eq(stats_of(n, 1).unwanted[DTLS_BEGINS_SEALED], i + 1);
+		cr_assert_eq(stats_of(n, 1).malformed, i + 1);
+	}
+	net_carry(n);
+	cr_assert_eq(stats_of(n, 1).malformed, 2);
+	net_free(n);
+}

@@ -568,3 +568,26 @@ Test(udp, a_budget_counts_long_packets_as_several)
 	udp_close(u);
 	udp_close(from);
 }
+
+static void count_empty(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len,
+			size_t segment)
+{
+	(void)from, (void)p;
+	*(unsigned *)arg += len == 0 && segment == 0;
+}
+
+Test(udp, a_budget_counts_empty_packets)
+{
+	struct udp *from = open_at("127.0.0.1", 0), *u = open_at("127.0.0.1", 0);
+	struct sockaddr_storage to = *udp_local(u);
+	unsigned got = 0;
+
+	for (unsigned i = 0; i < 16; i++)
+		cr_assert_eq(sendto(udp_fd(from), "", 0, 0, (struct sockaddr *)&to, addr_len(&to)),
+			     0);
+	cr_expect_eq(udp_recv(u, 8, count_empty, &got), 8);
+	cr_expect_eq(udp_recv(u, 64, count_empty, &got), 8);
+	cr_expect_eq(got, 16);
+	udp_close(u);
+	udp_close(from);
+}

@@ -67,8 +67,8 @@ static void put_datagram(uint8_t *p, uint8_t type, uint16_t epoch, uint8_t messa
 	be_put32(p + 27, number); /* the random */
 }
 
-/* The last three are no record, a hello whose length is wrong, and a HelloRequest. */
-enum kind { HELLOS, FLIGHTS, RECORDS, ZEROS, BROKEN_HELLOS, REQUESTS, KINDS };
+/* The last four are no record, a hello whose length is wrong, a HelloRequest, and empty. */
+enum kind { HELLOS, FLIGHTS, RECORDS, ZEROS, BROKEN_HELLOS, REQUESTS, EMPTY, KINDS };
 
 static size_t put_kind(uint8_t *p, enum kind k, unsigned number)
 {
@@ -86,18 +86,15 @@ static size_t put_kind(uint8_t *p, enum kind k, unsigned number)
 		p[14] = 1;
 	else if (k == REQUESTS)
 		memset(p + 3, 0, 22), p[12] = 12;
-	return len[k] ? len[k] : DATAGRAM;
+	return k == EMPTY || len[k] ? len[k] : DATAGRAM;
 }
 
 typedef void send_fn(uint8_t *p, size_t len);
 
 static void send_unknown(uint8_t *p, size_t len)
 {
-	struct span s = {p, len};
-	struct udp_batch b = {
-		.to = to, .span = &s, .nspans = 1, .segment = (uint32_t)len, .len = (uint32_t)len};
-
-	udp_send(unknown_peer, &b);
+	(void)sendto(udp_fd(unknown_peer), p, len, MSG_DONTWAIT, (struct sockaddr *)&to,
+		     sizeof(struct sockaddr_in));
 }
 
 /* With the address and the UDP port of the peer. */

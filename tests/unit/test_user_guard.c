@@ -214,3 +214,20 @@ Test(user_guard, associations_begin_in_a_flood)
 		rig_release_clock(BURST_US);
 	}
 }
+
+static void send_empty(uint8_t *p)
+{
+	(void)sendto(udp_fd(unknown_peer), p, 0, MSG_DONTWAIT, (struct sockaddr *)&addr,
+		     sizeof(struct sockaddr_in));
+}
+
+Test(user_guard, empty_datagrams_are_a_flood_as_well)
+{
+	unsigned sent = 0;
+
+	cr_assert_gt(pass_by(send_empty, burst, BURST), BURST / 2);
+	while (pass_by(send_empty, burst, BURST) > BURST / 4)
+		cr_assert_lt(sent++, 50, "the flood still gets through");
+	rig_send(&rc, 1, 1000, 1);
+	rig_until(&acceptor.msgs, 1);
+}
