@@ -10,8 +10,37 @@
  * address an eighth of that. */
 enum { EACH_US = 500, EACH_OF_ADDRESS_US = 8 * EACH_US };
 
+#define QUIET_US ((uint64_t)1000000)
+
 /* After a takeover that failed. */
 #define RETRY_US ((uint64_t)30 * 1000000)
+
+/* ---- events ---- */
+
+static void add_event(struct dtls *d, struct dtls_pair *p)
+{
+	if (!list_linked(&p->events))
+		list_add_tail(&d->table.events, &p->events);
+}
+
+static void go_up(struct dtls *d, struct dtls_pair *p)
+{
+	p->hinted = p->renews = false;
+	p->up = true;
+	add_event(d, p);
+}
+
+/* One that was not fetched yet keeps its reason if that is graver: a refusal is not closing. */
+static void go_down(struct dtls *d, struct dtls_pair *p, enum dtls_end end, const char *reason)
+{
+	p->renews = false;
+	if (!p->down || end >= p->end) {
+		p->end = end;
+		snprintf(p->reason, sizeof(p->reason), "%s", reason);
+	}
+	p->down = true;
+	add_event(d, p);
+}
 
 /* ---- beginning ---- */
 
@@ -55,22 +84,58 @@ static bool shares_rate(const struct dtls_pair *p)
 	return !p || !p->now;
 }
 
-bool dtls_pair_admits(struct dtls *d, const struct dtls_pair *p, const struct dtls_flow *flow)
+/* Nor do a few addresses use up that of one which has begun none lately. */
+static bool is_quiet(const struct dtls *d, const struct dtls_share *s)
+{
+	return s->paid_us + QUIET_US <= d->now_us;
+}
+
+static bool has_rate(const struct dtls *d, const struct dtls_pair *p, const struct dtls_share *s)
+{
+	if (!is_in_rate(d, s->paid_us))
+		return false;
+	return !shares_rate(p) || is_quiet(d, s) || is_in_rate(d, d->paid_us);
+}
+
+/* For a handshake that a peer begins. p: its link, or NULL. ret_evicted: what has to give way, or
+ * NULL. */
+static bool has_place(const struct dtls *d, const struct dtls_pair *p, const struct dtls_share *s,
+		      struct dtls_pair **ret_evicted)
+{
+	unsigned all = d->table.handshakes - (p && p->counted);
+	unsigned own = s->handshakes - (p && p->theirs), most = d->cfg.max_handshakes;
+
+	*ret_evicted = NULL;
+	if (leaves_room(all, own, most))
+		return true;
+	if (leaves_room(0, own, most))
+		*ret_evicted = dtls_table_evictable(&d->table, own, d->now_us);
+	return *ret_evicted;
+}
+
+static bool admits(struct dtls *d, const struct dtls_pair *p, const struct dtls_flow *flow,
+		   struct dtls_pair **ret_evicted)
 {
 	const struct dtls_share *s = dtls_table_share(&d->table, flow);
 
 	if (!p && !leaves_room(d->table.n, s->links, d->cfg.max_links))
 		return false;
-	if (!is_in_rate(d, s->paid_us) || (shares_rate(p) && !is_in_rate(d, d->paid_us)))
-		return false;
-	return leaves_room(d->table.handshakes - (p && p->counted),
-			   s->handshakes - (p && p->theirs), d->cfg.max_handshakes);
+	return has_rate(d, p, s) && has_place(d, p, s, ret_evicted);
 }
 
-static bool may_begin(struct dtls *d, const struct dtls_pair *p, bool theirs)
+bool dtls_pair_admits(struct dtls *d, const struct dtls_pair *p, const struct dtls_flow *flow)
 {
+	struct dtls_pair *evicted;
+
+	return admits(d, p, flow, &evicted);
+}
+
+static bool may_begin(struct dtls *d, const struct dtls_pair *p, bool theirs,
+		      struct dtls_pair **ret_evicted)
+{
+	*ret_evicted = NULL;
 	if (theirs)
-		return dtls_pair_admits(d, p, &p->flow);
+		return admits(d, p, &p->flow, ret_evicted);
 	return d->table.handshakes - p->counted < d->cfg.max_handshakes;
 }
 
@@ -83,9 +148,18 @@ static bool choose_key(const struct dtls *d, const struct dtls_pair *p, const st
 	return *ret || (!path && d->identity->ctx);
 }
 
+/* The client that is left without an answer begins again. */
+static void give_way(struct dtls *d, struct dtls_pair *p)
+{
+	d->stats.failed++;
+	dtls_pair_drop(&p->next);
+	go_down(d, p, DTLS_END_CLOSED, "another peer has the place of this handshake");
+	dtls_pair_note(d, p);
+}
+
 static void pay_for(struct dtls *d, const struct dtls_pair *p)
 {
-	pay(d, &dtls_table_share(&d->table, &p->flow)->paid_us, EACH_OF_ADDRESS_US);
+	pay(d, &p->share->paid_us, EACH_OF_ADDRESS_US);
 	if (shares_rate(p))
 		pay(d, &d->paid_us, EACH_US);
 }
@@ -94,11 +168,14 @@ int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello
 		    const struct span *datagram)
 {
 	const struct dtls_psk *psk;
+	struct dtls_pair *evicted;
 
-	if (!may_begin(d, p, hello != NULL))
+	if (!may_begin(d, p, hello != NULL, &evicted))
 		return -EAGAIN;
 	if (!choose_key(d, p, &psk))
 		return -EACCES;
+	if (evicted)
+		give_way(d, evicted);
 	/* Its client may seal with these keys already: its Finished was right. */
 	if (dtls_link_is_up(p->next))
 		dtls_pair_promote(d, p);
@@ -119,31 +196,6 @@ int dtls_pair_begin(struct dtls *d, struct dtls_pair *p, const struct dtls_hello
 }
 
 /* ---- moving on ---- */
-
-static void add_event(struct dtls *d, struct dtls_pair *p)
-{
-	if (!list_linked(&p->events))
-		list_add_tail(&d->table.events, &p->events);
-}
-
-static void go_up(struct dtls *d, struct dtls_pair *p)
-{
-	p->hinted = p->renews = false;
-	p->up = true;
-	add_event(d, p);
-}
-
-/* One that was not fetched yet keeps its reason if that is graver: a refusal is not closing. */
-static void go_down(struct dtls *d, struct dtls_pair *p, enum dtls_end end, const char *reason)
-{
-	p->renews = false;
-	if (!p->down || end >= p->end) {
-		p->end = end;
-		snprintf(p->reason, sizeof(p->reason), "%s", reason);
-	}
-	p->down = true;
-	add_event(d, p);
-}
 
 void dtls_pair_promote(struct dtls *d, struct dtls_pair *p)
 {
@@ -313,7 +365,7 @@ void dtls_pair_note(struct dtls *d, struct dtls_pair *p)
 	struct dtls_table *t = &d->table;
 	bool counted = dtls_link_is_in_handshake(p->next), theirs = counted && p->next->server;
 
-	dtls_table_count(t, p, counted, theirs);
+	dtls_table_count(t, p, counted, theirs, d->now_us);
 	note_list(&t->writing, &p->writing, has_output(p));
 	note_list(&t->beginning, &p->begins, counted);
 	note_list(&t->waiting, &p->waiting, counted && p->next->waits);

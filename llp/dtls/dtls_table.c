@@ -7,6 +7,8 @@
 
 #include "util/siphash.h"
 
+#define OLD_US ((uint64_t)1000000)
+
 int dtls_table_init(struct dtls_table *t, unsigned max, const uint64_t key[2])
 {
 	*t = (struct dtls_table){.key = {key[0], key[1]}, .nbuckets = max + 1};
@@ -65,7 +67,8 @@ struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *f
 		return NULL;
 	p->flow = *flow;
 	p->guest = guest;
-	dtls_table_share(t, flow)->links += guest;
+	p->share = dtls_table_share(t, flow);
+	p->share->links += guest;
 	list_init(&p->writing);
 	list_init(&p->waiting);
 	list_init(&p->begins);
@@ -77,16 +80,34 @@ struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *f
 	return p;
 }
 
-void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, bool theirs)
+void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, bool theirs,
+		      uint64_t now_us)
 {
-	unsigned *n = &dtls_table_share(t, &p->flow)->handshakes;
-
 	t->handshakes += counted;
 	t->handshakes -= p->counted;
-	*n += theirs;
-	*n -= p->theirs;
+	p->share->handshakes += theirs;
+	p->share->handshakes -= p->theirs;
+	if (theirs && !p->theirs)
+		p->theirs_us = now_us;
 	p->counted = counted;
 	p->theirs = theirs;
+}
+
+/* The list begins with the oldest. */
+struct dtls_pair *dtls_table_evictable(const struct dtls_table *t, unsigned others, uint64_t now_us)
+{
+	struct dtls_pair *v = NULL;
+
+	list_foreach (it, &t->beginning) {
+		struct dtls_pair *p = list_entry(it, struct dtls_pair, begins);
+
+		if (p->theirs && p->guest && !p->now &&
+		    (!v || p->share->handshakes > v->share->handshakes))
+			v = p;
+	}
+	if (!v || v->share->handshakes > others + 1 || now_us - v->theirs_us >= OLD_US)
+		return v;
+	return NULL;
 }
 
 void dtls_pair_drop(struct dtls_link **l)
@@ -97,7 +118,7 @@ void dtls_pair_drop(struct dtls_link **l)
 
 void dtls_table_remove(struct dtls_table *t, struct dtls_pair *p)
 {
-	dtls_table_share(t, &p->flow)->links -= p->guest;
+	p->share->links -= p->guest;
 	list_del(&p->all);
 	list_del(&p->chain);
 	list_del(&p->writing);
@@ -105,7 +126,7 @@ void dtls_table_remove(struct dtls_table *t, struct dtls_pair *p)
 	list_del(&p->begins);
 	list_del(&p->events);
 	timer_cancel(&t->timers, &p->timer);
-	dtls_table_count(t, p, false, false);
+	dtls_table_count(t, p, false, false, 0);
 	dtls_pair_drop(&p->now);
 	dtls_pair_drop(&p->next);
 	dtls_pair_drop(&p->old);

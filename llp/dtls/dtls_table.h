@@ -26,8 +26,10 @@ struct dtls_pair {
 	struct list events;  /* in dtls_table.events */
 	struct timer timer;  /* in dtls_table.timers: its next deadline, or earlier */
 	struct dtls *room;
-	bool guest;           /* the peer has begun the link: in dtls_share.links */
-	bool counted, theirs; /* in dtls_table.handshakes, and in dtls_share.handshakes */
+	struct dtls_share *share; /* of the peer */
+	bool guest;               /* the peer has begun the link: in dtls_share.links */
+	bool counted, theirs;     /* in dtls_table.handshakes, and in dtls_share.handshakes */
+	uint64_t theirs_us;       /* since when */
 	struct dtls_flow flow;
 	struct dtls_link *now;  /* seals; NULL: not up yet */
 	struct dtls_link *next; /* handshakes, or is up and takes over with its first record */
@@ -72,7 +74,13 @@ void dtls_table_deinit(struct dtls_table *t);
 struct dtls_pair *dtls_table_find(const struct dtls_table *t, const struct dtls_flow *flow);
 struct dtls_share *dtls_table_share(struct dtls_table *t, const struct dtls_flow *flow);
 /* Whether p->next is in a handshake now, and whether the peer has begun it. */
-void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, bool theirs);
+void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, bool theirs,
+		      uint64_t now_us);
+/* Whose handshake has to give way to one of a peer that goes on with so many: the oldest of the
+ * peer with the most, if these are two more, or if it is older than a second. Not that of a link
+ * that is up, nor of one that was begun here. NULL: there is none. */
+struct dtls_pair *dtls_table_evictable(const struct dtls_table *t, unsigned others,
+				       uint64_t now_us);
 
 /* NULL: no memory. fire: when its timer has passed. */
 struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *flow, bool guest,

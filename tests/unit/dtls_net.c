@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "llp/dtls/dtls_cookie.h"
 #include "tests/unit/dtls_rig.h"
 #include "util/be.h"
 
@@ -300,6 +301,55 @@ bool net_send(struct net *n, unsigned from, unsigned number)
 	send_datagram(n, from, wire, len);
 	return true;
 }
+
+/* ---- hellos of others ---- */
+
+static void add_to(uint8_t *p, unsigned bytes, unsigned n)
+{
+	unsigned value = 0;
+
+	for (unsigned i = 0; i < bytes; i++)
+		value = value << 8 | p[i];
+	value += n;
+	for (unsigned i = bytes; i-- > 0; value >>= 8)
+		p[i] = (uint8_t)value;
+}
+
+/* The hello with this cookie. */
+static size_t show_cookie(uint8_t *p, size_t len, const uint8_t *cookie)
+{
+	size_t at = NET_RANDOM_AT + DTLS_RANDOM;
+
+	at += 1 + p[at];
+	memmove(p + at + 1 + DTLS_COOKIE, p + at + 1, len - at - 1);
+	p[at] = DTLS_COOKIE;
+	memcpy(p + at + 1, cookie, DTLS_COOKIE);
+	add_to(p + DTLS_HEAD - 2, 2, DTLS_COOKIE);
+	add_to(p + DTLS_HEAD + 1, 3, DTLS_COOKIE);
+	add_to(p + DTLS_HEAD + 4, 2, 1);
+	add_to(p + DTLS_HEAD + 9, 3, DTLS_COOKIE);
+	return len + DTLS_COOKIE;
+}
+
+void net_begin_from(struct net *n, const uint8_t *first, size_t len, const struct dtls_flow *from)
+{
+	static uint8_t p[NET_PACKET], ask[DTLS_MAX_DATAGRAM];
+	struct dtls *d = n->end[1].dtls;
+	struct span at = {p, len}, packet;
+	struct dtls_flow to;
+	size_t got;
+
+	memcpy(p, first, len);
+	must(!dtls_input(d, from, &at, n->now_us, &packet));
+	if (!dtls_output(d, &to, ask, sizeof(ask), &got) || got != DTLS_VERIFY_REQUEST)
+		return; /* there is no room for it */
+	at = (struct span){p, show_cookie(p, len, ask + DTLS_VERIFY_REQUEST - DTLS_COOKIE)};
+	must(!dtls_input(d, from, &at, n->now_us, &packet));
+	while (dtls_output(d, &to, ask, sizeof(ask), &got))
+		;
+}
+
+/* ---- packets ---- */
 
 void net_carry(struct net *n)
 {

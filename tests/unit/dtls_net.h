@@ -83,6 +83,13 @@ void net_run(struct net *n, uint64_t us);
 /* The same, but until both are up, at most so long. */
 bool net_until_up(struct net *n, uint64_t us);
 
+/* Where the random of a client is in its hello. */
+enum { NET_RANDOM_AT = DTLS_HEAD + 12 + 2 };
+
+/* The peer at that address and port sends this hello without a cookie to end 1, and again with the
+ * one that it is asked for, if there is room; it does not go on. */
+void net_begin_from(struct net *n, const uint8_t *first, size_t len, const struct dtls_flow *from);
+
 /* Packets of both ends arrive at the other one. */
 void net_carry(struct net *n);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Promise: a link that is up keeps its keys until others work at both ends, and nobody who can only
- * send or repeat datagrams takes them, or the room for handshakes, from programs. */
+ * send or repeat datagrams takes them from programs. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static struct {
 	uint8_t p[NET_PACKET];
 } hello;
 
-enum { TYPE = DTLS_HEAD, CLIENT_HELLO = 1, RANDOM = DTLS_HEAD + 12 + 2 };
+enum { TYPE = DTLS_HEAD, CLIENT_HELLO = 1 };
 
 static void keep_hello(struct net *n, unsigned number, uint8_t *p, size_t len)
 {
@@ -76,52 +76,6 @@ static void keep_hello(struct net *n, unsigned number, uint8_t *p, size_t len)
 		return;
 	hello.len = len;
 	memcpy(hello.p, p, len);
-}
-
-static void add_to(uint8_t *p, unsigned bytes, unsigned n)
-{
-	unsigned value = 0;
-
-	for (unsigned i = 0; i < bytes; i++)
-		value = value << 8 | p[i];
-	value += n;
-	for (unsigned i = bytes; i-- > 0; value >>= 8)
-		p[i] = (uint8_t)value;
-}
-
-/* The hello with this cookie. */
-static size_t show_cookie(uint8_t *p, size_t len, const uint8_t *cookie)
-{
-	size_t at = RANDOM + DTLS_RANDOM;
-
-	at += 1 + p[at];
-	memmove(p + at + 1 + DTLS_COOKIE, p + at + 1, len - at - 1);
-	p[at] = DTLS_COOKIE;
-	memcpy(p + at + 1, cookie, DTLS_COOKIE);
-	add_to(p + DTLS_HEAD - 2, 2, DTLS_COOKIE);
-	add_to(p + DTLS_HEAD + 1, 3, DTLS_COOKIE);
-	add_to(p + DTLS_HEAD + 4, 2, 1);
-	add_to(p + DTLS_HEAD + 9, 3, DTLS_COOKIE);
-	return len + DTLS_COOKIE;
-}
-
-/* The peer at that address and port begins, and does not go on. */
-static void begin_from(struct net *n, const uint8_t *first, size_t len, struct dtls_flow *from)
-{
-	static uint8_t p[NET_PACKET], ask[DTLS_MAX_DATAGRAM];
-	struct dtls *d = n->end[1].dtls;
-	struct span at = {p, len}, packet;
-	struct dtls_flow to;
-	size_t got;
-
-	memcpy(p, first, len);
-	cr_assert_not(dtls_input(d, from, &at, n->now_us, &packet));
-	if (!dtls_output(d, &to, ask, sizeof(ask), &got) || got != DTLS_VERIFY_REQUEST)
-		return; /* there is no room for it */
-	at = (struct span){p, show_cookie(p, len, ask + DTLS_VERIFY_REQUEST - DTLS_COOKIE)};
-	cr_assert_not(dtls_input(d, from, &at, n->now_us, &packet));
-	while (dtls_output(d, &to, ask, sizeof(ask), &got))
-		;
 }
 
 static void inject(struct net *n, unsigned to, const uint8_t *from, size_t len)
@@ -145,8 +99,8 @@ static void repeat_hello(bool change)
 	while (n->end[0].up < 2)
 		net_run(n, NET_DELAY_US / 10);
 	n->meddles = NULL;
-	hello.p[RANDOM] ^= change;
-	begin_from(n, hello.p, hello.len, &n->end[1].peer);
+	hello.p[NET_RANDOM_AT] ^= change;
+	net_begin_from(n, hello.p, hello.len, &n->end[1].peer);
 	net_carry(n);
 	net_run(n, 20 * SECOND);
 	net_carry(n);
@@ -197,209 +151,6 @@ Test(dtls_renew, alert_in_clear_text_is_in_the_reason_when_the_time_is_over)
 	cr_assert(strstr(n->end[0].reason, "in 10000 ms; the peer sent alert 40"), "%s",
 		  n->end[0].reason);
 	net_free(n);
-}
-
-/* ---- room ---- */
-
-static unsigned handshakes_begun(struct net *n)
-{
-	struct dtls_stats s;
-
-	dtls_stats(n->end[1].dtls, &s);
-	return (unsigned)s.begun;
-}
-
-Test(dtls_renew, peers_leave_handshakes_to_each_other_and_to_programs_here)
-{
-	struct net *n = net_plain();
-	uint8_t first[NET_PACKET];
-	struct dtls_flow to, from = {.ip = {[10] = 0xff, [11] = 0xff, 192, 0, 2}};
-	size_t len;
-
-	net_connect(n, 0);
-	cr_assert(dtls_output(n->end[0].dtls, &to, first, sizeof(first), &len));
-	for (from.port = 1; from.port < 20; from.port++)
-		begin_from(n, first, len, &from);
-	cr_assert_eq(handshakes_begun(n), 1, "an eighth of 8 from one address");
-	for (from.ip[15] = 1; from.ip[15] < 40; from.ip[15]++)
-		begin_from(n, first, len, &from);
-	cr_assert_eq(handshakes_begun(n), 6, "three quarters of all");
-	for (to.port = 1; to.port < 3; to.port++)
-		cr_assert_eq(dtls_connect(n->end[1].dtls, &to, n->now_us), 0);
-	net_run(n, 11 * SECOND);
-	begin_from(n, first, len, &from);
-	cr_assert_eq(handshakes_begun(n), 9, "they are over after their time");
-	net_free(n);
-}
-
-enum { LINKS = 80 };
-
-/* A room with many handshakes, so that links are the limit. */
-static struct dtls *open_room(const struct net *n)
-{
-	const struct dtls_config cfg = {
-		.random = net_random,
-		.accept = net_accept_all,
-		.max_links = LINKS,
-		.max_handshakes = 100 * LINKS,
-		.resend_us = SECOND,
-		.handshake_us = 10 * SECOND,
-		.takeover_us = 600 * SECOND,
-		.linger_us = 2 * SECOND,
-		.idle_us = 300 * SECOND,
-	};
-	struct dtls *d;
-
-	cr_assert_eq(dtls_open(&cfg, n->end[1].id, n->now_us, &d), 0);
-	return d;
-}
-
-static unsigned links(const struct dtls *d)
-{
-	struct dtls_stats s;
-
-	dtls_stats(d, &s);
-	return (unsigned)s.links;
-}
-
-Test(dtls_renew, peers_leave_links_to_each_other_and_to_programs_here)
-{
-	struct net *n = net_plain();
-	struct dtls *d = open_room(n), *before = n->end[1].dtls;
-	uint8_t first[NET_PACKET], rest[DTLS_MAX_DATAGRAM];
-	struct dtls_flow to, from = {.ip = {[10] = 0xff, [11] = 0xff, 192, 0, 2}};
-	struct dtls_event e;
-	size_t len, hello_len;
-
-	net_connect(n, 0);
-	cr_assert(dtls_output(n->end[0].dtls, &to, first, sizeof(first), &hello_len));
-	n->end[1].dtls = d;
-	for (from.port = 1; from.port <= LINKS; from.port++)
-		begin_from(n, first, hello_len, &from);
-	cr_assert_eq(links(d), LINKS / 8, "of one address");
-	for (unsigned i = 1; i <= 4 * LINKS; i++) {
-		from.ip[15] = (uint8_t)i;
-		from.port = (uint16_t)i;
-		begin_from(n, first, hello_len, &from);
-	}
-	cr_assert_eq(links(d), LINKS - LINKS / 4, "of all");
-	for (to.port = 1; to.port <= LINKS / 4; to.port++)
-		cr_assert_eq(dtls_connect(d, &to, n->now_us), 0);
-	dtls_run(d, n->now_us + 11 * SECOND);
-	while (dtls_event(d, &e))
-		;
-	cr_assert_eq(links(d), 0);
-	while (dtls_output(d, &to, rest, sizeof(rest), &len))
-		;
-	n->now_us += 11 * SECOND;
-	begin_from(n, first, hello_len, &from);
-	cr_assert_eq(links(d), 1, "they are over after their time");
-	dtls_close(d);
-	n->end[1].dtls = before;
-	net_free(n);
-}
-
-/* ---- rate ---- */
-
-enum { BEGINNERS = 20, AT_ONCE = 100 * LINKS };
-
-static struct flood {
-	struct net *n;
-	struct dtls *before;
-	uint8_t hello[NET_PACKET];
-	size_t len;
-	unsigned number;
-} flood;
-
-/* End 1 is a room with many handshakes, and end 0 has a link to it if it is wanted. */
-static void flood_begin(bool linked)
-{
-	struct net *n = net_plain();
-	struct dtls_flow to;
-
-	flood = (struct flood){.n = n, .before = n->end[1].dtls};
-	n->end[1].dtls = open_room(n);
-	net_connect(n, 0);
-	if (linked) {
-		cr_assert(net_until_up(n, SECOND));
-		net_renew(n, 0);
-	}
-	cr_assert(dtls_output(n->end[0].dtls, &to, flood.hello, sizeof(flood.hello), &flood.len));
-}
-
-static void flood_end(void)
-{
-	dtls_close(flood.n->end[1].dtls);
-	flood.n->end[1].dtls = flood.before;
-	net_free(flood.n);
-}
-
-/* How many handshakes begin if this peer shows cookies for so many hellos. */
-static unsigned flood_from(struct dtls_flow *from, unsigned hellos)
-{
-	unsigned before = handshakes_begun(flood.n);
-
-	for (unsigned i = 0; i < hellos; i++) {
-		flood.number++;
-		memcpy(flood.hello + RANDOM, &flood.number, sizeof(flood.number));
-		begin_from(flood.n, flood.hello, flood.len, from);
-	}
-	return handshakes_begun(flood.n) - before;
-}
-
-static struct dtls_flow beginner(unsigned i)
-{
-	return (struct dtls_flow){.ip = {[10] = 0xff, [11] = 0xff, 192, 0, 2, (uint8_t)i},
-				  .port = 1};
-}
-
-/* Of many addresses, each of which begins another handshake with each hello. */
-static unsigned flood_from_many(unsigned hellos)
-{
-	unsigned begun = 0;
-
-	for (unsigned i = 0; i < BEGINNERS; i++) {
-		struct dtls_flow from = beginner(i);
-
-		begun += flood_from(&from, hellos);
-	}
-	return begun;
-}
-
-static void around(unsigned got, unsigned want)
-{
-	cr_assert_geq(got, want - 1);
-	cr_assert_leq(got, want + 1);
-}
-
-Test(dtls_renew, handshakes_that_peers_begin_have_a_rate)
-{
-	flood_begin(false);
-	around(flood_from_many(AT_ONCE / 8), AT_ONCE);
-	flood.n->now_us += SECOND;
-	around(flood_from_many(400), 2000);
-	flood_end();
-}
-
-Test(dtls_renew, one_address_leaves_the_rate_to_others)
-{
-	struct dtls_flow one = beginner(1), other = beginner(2);
-
-	flood_begin(false);
-	around(flood_from(&one, AT_ONCE), AT_ONCE / 8);
-	flood.n->now_us += SECOND;
-	around(flood_from(&one, AT_ONCE), 250);
-	cr_assert_eq(flood_from(&other, 10), 10);
-	flood_end();
-}
-
-Test(dtls_renew, peer_of_a_link_gets_other_keys_whatever_others_begin)
-{
-	flood_begin(true);
-	around(flood_from_many(AT_ONCE / 8), AT_ONCE);
-	cr_assert_eq(flood_from(&flood.n->end[1].peer, 10), 10);
-	around(flood_from(&flood.n->end[1].peer, AT_ONCE), AT_ONCE / 8 - 10);
-	flood_end();
 }
 
 /* ---- a client that is gone ---- */
