@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/base/config.h"
 #include "daemon/base/config_value.h"
 #include "daemon/base/event_loop.h"
 #include "daemon/base/log.h"
@@ -67,6 +68,20 @@ static int set_congestion_control(struct daemon *d)
 	return 0;
 }
 
+/* A rule that ddpctl has set demands what the file has not any more. */
+static bool lacks_identity(const struct daemon *d)
+{
+	char title[PEER_RULE_TITLE];
+	unsigned rule;
+	const char *unmet = config_unmet_demand(&d->cfg, &rule);
+
+	if (!unmet)
+		return false;
+	peer_rule_title(&d->cfg.peers.rules.rule[rule], title);
+	log_err("reload: security: rule %s of peers.rules %s", title, unmet);
+	return true;
+}
+
 /* A renewed certificate is a file of the same name, so the files are read at each reload. */
 static int read_identity(struct daemon *d)
 {
@@ -75,6 +90,8 @@ static int read_identity(struct daemon *d)
 
 	if (!d->cfg.security.udp_port)
 		return 0;
+	if (lacks_identity(d))
+		return -1;
 	peer_access_files(&d->cfg, &files);
 	if (llp_set_cover_files(d->worker.net, &files, reason, sizeof(reason))) {
 		log_err("reload: security: %s", reason);

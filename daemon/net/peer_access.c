@@ -237,6 +237,37 @@ static bool accepts_peer(void *arg, const struct sockaddr_storage *peer,
 	return false;
 }
 
+void peer_access_explain_lack(const struct worker *w, const struct sockaddr_storage *peer,
+			      char ret_reason[PEER_ACCESS_REASON])
+{
+	const struct daemon *d = w->daemon;
+	const struct peer_rules *l = &d->cfg.peers.rules;
+	uint8_t ip[16];
+	int psk, rule;
+
+	peers_ip(peer, ip);
+	psk = peer_rules_psk(l, ip);
+	rule = peer_rules_cover(l, ip);
+	if (psk >= 0)
+		snprintf(ret_reason, PEER_ACCESS_REASON,
+			 "the key of peers.rules for it was not read, psk=%s",
+			 l->rule[psk].identity.file);
+	else
+		snprintf(ret_reason, PEER_ACCESS_REASON,
+			 "this host has no certificate in use, security.certificate is missing");
+	if (rule >= 0)
+		add_rule(d, (unsigned)rule, ret_reason);
+}
+
+static void explain_lack(void *arg, const struct sockaddr_storage *peer, char *ret_reason,
+			 size_t len)
+{
+	char reason[PEER_ACCESS_REASON];
+
+	peer_access_explain_lack(arg, peer, reason);
+	snprintf(ret_reason, len, "%s", reason);
+}
+
 static void add_file(const char *file, unsigned *n, const char *list[LLP_FILES])
 {
 	for (unsigned i = 0; i < *n; i++)
@@ -270,6 +301,7 @@ struct llp_cover peer_access_cover(struct worker *w, const struct llp_cover_file
 				  .wanted = wants_cover,
 				  .accept = accepts_peer,
 				  .psk = find_psk,
+				  .lacks = explain_lack,
 				  .refused = on_refused,
 				  .arg = w,
 				  .pays = handshakes_charge,

@@ -170,6 +170,8 @@ struct llp_cover {
 	/* The file of the pre-shared key for this peer; NULL: both ends show certificates. May be
 	 * NULL: no peer has one. */
 	const char *(*psk)(void *arg, const struct sockaddr_storage *peer);
+	/* Why we have neither a certificate nor a key for this peer: a sentence for -EACCES. */
+	void (*lacks)(void *arg, const struct sockaddr_storage *peer, char *ret_reason, size_t len);
 	/* A peer that we had accepted does not accept us. May be NULL. */
 	void (*refused)(void *arg, const struct sockaddr_storage *peer, const char *reason);
 	void *arg;

@@ -498,6 +498,13 @@ bool llp_user_cover_handshakes(const struct user *t, user_link_fn *fn, void *arg
 
 /* ---- out ---- */
 
+void llp_user_cover_lacks(const struct user_conn *c, char *ret_reason, size_t len)
+{
+	const struct llp_cover *cfg = &llp_user_of(c)->cover->cfg;
+
+	cfg->lacks(cfg->arg, &c->remote, ret_reason, len);
+}
+
 bool llp_user_cover_seal(struct user *t, const struct sctp_batch *out, struct udp_batch *ret)
 {
 	struct user_cover *v = t->cover;
@@ -507,7 +514,8 @@ bool llp_user_cover_seal(struct user *t, const struct sctp_batch *out, struct ud
 
 	if (len == 0) {
 		/* The link has ended: the association repeats packets that are lost. */
-		(void)dtls_connect(v->dtls, &f, t->now_us);
+		if (dtls_connect(v->dtls, &f, t->now_us) == -EACCES)
+			llp_user_cover_each(t, &out->to, NULL, llp_user_end_without_identity);
 		return false;
 	}
 	for (size_t at = 0; at < len; at += segment)

@@ -142,6 +142,13 @@ static bool accept_peer(void *arg, const struct sockaddr_storage *peer,
 	return !h->refuses;
 }
 
+static void lacks(void *arg, const struct sockaddr_storage *peer, char *ret_reason, size_t len)
+{
+	(void)arg;
+	(void)peer;
+	snprintf(ret_reason, len, "%s", COVER_LACK);
+}
+
 static void refused(void *arg, const struct sockaddr_storage *peer, const char *reason)
 {
 	struct cover_host *h = arg;
@@ -166,6 +173,7 @@ void cover_open(unsigned i, bool covers, unsigned init_ms)
 				      .files = &h->files,
 				      .wanted = wanted,
 				      .accept = accept_peer,
+				      .lacks = lacks,
 				      .refused = refused,
 				      .arg = h,
 				      .pays = pays,

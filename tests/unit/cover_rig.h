@@ -24,6 +24,9 @@ struct cover_host {
 	uint8_t asked_for[32];
 };
 
+/* What the owner says of a host without a certificate. */
+#define COVER_LACK "security.certificate is empty"
+
 extern struct cover_host cover_host[2]; /* 127.0.0.1 and .2 */
 extern uint16_t cover_clear_port, cover_port;
 

@@ -39,7 +39,15 @@ static void set_cc(struct llp *t, enum llp_cc cc, const struct llp_cc_rule *rule
 	cr_assert(n == 0 || rules[0].cc == LLP_CC_BBR);
 }
 
-static const struct llp_ops net_ops = {.set_cc = set_cc};
+static int take_files(struct llp *t, const struct llp_cover_files *files, char *ret_reason,
+		      size_t len)
+{
+	(void)t, (void)files, (void)len;
+	*ret_reason = '\0';
+	return 0;
+}
+
+static const struct llp_ops net_ops = {.set_cc = set_cc, .set_cover_files = take_files};
 static struct llp net = {.ops = &net_ops};
 
 static bool turn(void *user, uint64_t now_ms)
@@ -382,4 +390,25 @@ Test(reload, the_service_manager_is_notified)
 	expect_notified("RELOADING=1\nMONOTONIC_USEC=");
 	expect_notified("STATUS=clients at ");
 	expect_notified("READY=1");
+}
+
+/* The file knows nothing of that rule, so it is no error there. */
+Test(reload, a_certificate_that_a_rule_of_ddpctl_demands_stays)
+{
+	const struct config_key *k = config_key_find("peers", "rules");
+	char reason[CONFIG_REASON_MAX];
+	struct config set;
+
+	next.security.udp_port = 9900;
+	strcpy(next.security.certificate, "/c");
+	strcpy(next.security.key, "/k");
+	set = d.cfg = d.said = next;
+	cr_assert(config_value_parse_all(k, "10.0.0.0/8 security=require", &set, reason));
+	cr_assert_eq(reload_change(&d, k, &set), 0);
+	next.security.certificate[0] = next.security.key[0] = '\0';
+	reload(&next);
+	expect_logged("error: reload: security: rule 10.0.0.0/8 of peers.rules needs a certificate "
+		      "of this host (security.certificate)");
+	cr_expect_str_eq(d.cfg.security.certificate, "/c");
+	cr_expect_str_eq(d.cfg.security.key, "/k");
 }

@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "llp/user/user.h"
@@ -201,6 +203,52 @@ Test(user_cover, association_that_waits_can_be_left)
 	}
 	rig_connect(cover_host[0].t, "127.0.0.2", &out);
 	cr_assert_eq(out.up, 1, "%s", out.reason);
+}
+
+/* ---- a host without a certificate ---- */
+
+static void write_psk(const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	cr_assert_not_null(f);
+	fputs("000102030405060708090a0b0c0d0e0f", f);
+	fclose(f);
+	cr_assert_eq(chmod(path, 0600), 0);
+}
+
+/* From now on it has a key for others alone. */
+static void take_certificate(unsigned i)
+{
+	char path[] = "/tmp/user_cover.psk.XXXXXX", reason[256];
+	const struct llp_cover_files files = {.npsks = 1, .psk = {path}};
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	close(fd);
+	write_psk(path);
+	cr_assert_eq(llp_set_cover_files(cover_host[i].t, &files, reason, sizeof(reason)), 0, "%s",
+		     reason);
+	unlink(path);
+}
+
+Test(user_cover, association_whose_link_cannot_begin_again_ends_with_the_reason)
+{
+	const struct llp_addrs all = {NULL, 0}, peer = {&cover_host[1].addr, 1};
+	static struct rig_conn more;
+
+	rig_connect(cover_host[0].t, "127.0.0.2", &out);
+	cr_assert_eq(out.up, 1, "%s", out.reason);
+	take_certificate(0);
+	cover_host[1].clear = true; /* it does not begin the link itself */
+	cover_crash(1);
+	rig_hold_clock();
+	rig_release_clock(301000000); /* the link has been idle for too long */
+	rig_until(&out.down, 1);
+	cr_assert_eq(out.err, EACCES, "%s", out.reason);
+	cr_assert_str_eq(out.reason, "no DTLS with 127.0.0.2: " COVER_LACK);
+	cr_assert_eq(llp_connect_at(cover_host[0].t, &peer, RIG_SCTP_PORT, &all, 0, &more, &more.c),
+		     -EACCES);
 }
 
 Test(user_cover, several_addresses_are_refused)

@@ -75,7 +75,7 @@ static int charge_assoc(const struct qp *qp, const struct endpoint_addrs *addrs,
 	return r;
 }
 
-/* 0; -errno; or ACCT_E_LIMIT with a sentence. */
+/* 0; -errno; or ACCT_E_LIMIT with a sentence. -EACCES: with a sentence, too. */
 static int get_assoc(struct qp *qp, const struct endpoint_addrs *addrs, struct association **ret,
 		     char reason[ACCT_REASON_MAX])
 {
@@ -86,6 +86,9 @@ static int get_assoc(struct qp *qp, const struct endpoint_addrs *addrs, struct a
 	if (r)
 		return r;
 	r = association_get(w, addrs, &charges, ret);
+	_Static_assert((int)ACCT_REASON_MAX >= (int)PEER_ACCESS_REASON, "both sentences fit");
+	if (r == -EACCES)
+		peer_access_explain_lack(w, &addrs->peer.a[0], reason);
 	if (r != -EDQUOT)
 		return r;
 	handshakes_explain(w, qp->client->uid, reason, ACCT_REASON_MAX);
@@ -114,7 +117,7 @@ static int open_assoc(struct qp *qp, const struct msg_connect *req, struct assoc
 		      struct reply *rep)
 {
 	struct worker *w = qp->client->worker;
-	char what[48], reason[ACCT_REASON_MAX], rule[PEER_ACCESS_REASON];
+	char what[48], reason[ACCT_REASON_MAX];
 	struct endpoint_addrs addrs;
 	int r;
 
@@ -124,13 +127,13 @@ static int open_assoc(struct qp *qp, const struct msg_connect *req, struct assoc
 		r = check_guesses(qp, &addrs, rep);
 	if (r)
 		return r;
-	if (peer_access_refuses_connect(w, &addrs, rule))
-		return reply_refuse(rep, EACCES, "%s: %s", what, rule);
+	if (peer_access_refuses_connect(w, &addrs, reason))
+		return reply_refuse(rep, EACCES, "%s: %s", what, reason);
 	addrs.own_port = port_to_connect(qp->client, &addrs);
 	qp->connecting->any_local = addrs.local.n == 0;
 	r = get_assoc(qp, &addrs, ret, reason);
-	if (r > 0)
-		return reply_refuse(rep, EDQUOT, "%s: %s", what, reason);
+	if (r > 0 || r == -EACCES)
+		return reply_refuse(rep, r > 0 ? EDQUOT : EACCES, "%s: %s", what, reason);
 	return r ? endpoint_addrs_refuse(w, what, &addrs, r, rep) : 0;
 }
 
