@@ -43,6 +43,7 @@ enum acct_kind {
 	/* Of these, users hear only when they are refused: */
 	ACCT_RESERVE,    /* connections of ddpctl beyond limits.clients */
 	ACCT_HANDSHAKES, /* of DTLS, that go on */
+	ACCT_LINKS,      /* of DTLS */
 	ACCT_ADMINS,     /* those of administrators, with their descriptors */
 	ACCT_KINDS,
 };

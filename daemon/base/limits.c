@@ -31,6 +31,7 @@ static const struct limits_row rows[ACCT_KINDS] = {
 	[ACCT_DESCRIPTORS] = {.key = "RLIMIT_NOFILE", .what = "descriptors of the daemon"},
 	[ACCT_RESERVE] = {.key = "limits.clients", .what = "connections in reserve"},
 	[ACCT_HANDSHAKES] = {.key = "security", .what = "handshakes of DTLS"},
+	[ACCT_LINKS] = {.key = "security", .what = "links of DTLS"},
 	[ACCT_ADMINS] = {.key = "RLIMIT_NOFILE", .what = "connections in reserve"},
 };
 /* clang-format on */

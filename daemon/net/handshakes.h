@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Handshakes of DTLS that programs here cause by opening associations: their users pay. */
+/* Links of DTLS that programs here cause by opening associations, and their handshakes: their users
+ * pay. */
 #ifndef DAEMON_NET_HANDSHAKES_H
 #define DAEMON_NET_HANDSHAKES_H
 
@@ -11,6 +12,7 @@ struct worker;
 
 /* For struct llp_cover: arg is the worker, user an association, and a payment the charge. */
 void *handshakes_charge(void *arg, void *user, unsigned most);
+void *handshakes_charge_link(void *arg, void *user, unsigned most);
 void handshakes_release(void *arg, void *payment);
 
 /* Why the user could not have another one when association_get() returned -EDQUOT. */

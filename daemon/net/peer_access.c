@@ -305,6 +305,7 @@ struct llp_cover peer_access_cover(struct worker *w, const struct llp_cover_file
 				  .refused = on_refused,
 				  .arg = w,
 				  .pays = handshakes_charge,
+				  .pays_link = handshakes_charge_link,
 				  .paid = handshakes_release};
 }
 

@@ -179,7 +179,9 @@ struct llp_cover {
 	 * associations may have so many now. Returns the payment for it; NULL: the user has too
 	 * many, and llp_connect_at() returns -EDQUOT. The function may be NULL. */
 	void *(*pays)(void *arg, void *user, unsigned most);
-	/* That handshake has ended. */
+	/* The same for a link, for as long as it is there. */
+	void *(*pays_link)(void *arg, void *user, unsigned most);
+	/* That handshake has ended, or the link is gone. */
 	void (*paid)(void *arg, void *payment);
 };
 

@@ -26,6 +26,8 @@ int dtls_open(const struct dtls_config *cfg, struct dtls_identity *id, uint64_t 
 		free(d);
 		return r;
 	}
+	d->table.dropped = cfg->dropped;
+	d->table.user = cfg->user;
 	d->identity = dtls_identity_use(id);
 	dtls_cookies_init(&d->cookies, cfg->random, cfg->user, now_us);
 	d->now_us = now_us;
@@ -105,6 +107,16 @@ int dtls_renew(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us)
 	r = dtls_pair_begin(d, p, NULL, NULL);
 	p->renews = r == 0;
 	return r;
+}
+
+bool dtls_has_link(const struct dtls *d, const struct dtls_flow *flow)
+{
+	return dtls_table_find(&d->table, flow);
+}
+
+void dtls_keep(struct dtls *d, const struct dtls_flow *flow, void *what)
+{
+	dtls_table_find(&d->table, flow)->kept = what;
 }
 
 void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow)

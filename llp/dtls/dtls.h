@@ -31,6 +31,8 @@ struct dtls_config {
 	/* The file of the pre-shared key for this peer; NULL: both ends show certificates. May be
 	 * NULL: no peer has one. */
 	const char *(*psk)(void *user, const struct dtls_flow *flow);
+	/* A link is gone for which dtls_keep() was given that. */
+	void (*dropped)(void *user, void *kept);
 	void *user;
 	unsigned jobs; /* of a thread that makes handshakes; 0: the calls make them, for tests */
 	unsigned max_links, max_handshakes;
@@ -77,6 +79,12 @@ int dtls_connect(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us);
 /* The same where a link is up: another connection begins beside the one that seals, which goes on
  * if that fails. An event tells that the link is up, or down although the old connection works. */
 int dtls_renew(struct dtls *d, const struct dtls_flow *flow, uint64_t now_us);
+
+/* There is a link, up or not. */
+bool dtls_has_link(const struct dtls *d, const struct dtls_flow *flow);
+
+/* Keeps something of the owner with a link that is there. */
+void dtls_keep(struct dtls *d, const struct dtls_flow *flow, void *what);
 
 /* Ends a link, with an alert to the peer. No event follows. */
 void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow);

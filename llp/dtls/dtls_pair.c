@@ -118,7 +118,8 @@ static bool admits(struct dtls *d, const struct dtls_pair *p, const struct dtls_
 {
 	const struct dtls_share *s = dtls_table_share(&d->table, flow);
 
-	if (!p && !leaves_room(d->table.n, s->links, d->cfg.max_links))
+	if (!p && (d->table.n >= d->cfg.max_links ||
+		   !leaves_room(d->table.guests, s->links, d->cfg.max_links)))
 		return false;
 	return has_rate(d, p, s) && has_place(d, p, s, ret_evicted);
 }

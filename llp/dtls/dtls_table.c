@@ -69,6 +69,7 @@ struct dtls_pair *dtls_table_add(struct dtls_table *t, const struct dtls_flow *f
 	p->guest = guest;
 	p->share = dtls_table_share(t, flow);
 	p->share->links += guest;
+	t->guests += guest;
 	list_init(&p->writing);
 	list_init(&p->waiting);
 	list_init(&p->begins);
@@ -119,6 +120,9 @@ void dtls_pair_drop(struct dtls_link **l)
 void dtls_table_remove(struct dtls_table *t, struct dtls_pair *p)
 {
 	p->share->links -= p->guest;
+	t->guests -= p->guest;
+	if (p->kept)
+		t->dropped(t->user, p->kept);
 	list_del(&p->all);
 	list_del(&p->chain);
 	list_del(&p->writing);

@@ -27,6 +27,7 @@ struct dtls_pair {
 	struct timer timer;  /* in dtls_table.timers: its next deadline, or earlier */
 	struct dtls *room;
 	struct dtls_share *share; /* of the peer */
+	void *kept;               /* dtls_keep() */
 	bool guest;               /* the peer has begun the link: in dtls_share.links */
 	bool counted, theirs;     /* in dtls_table.handshakes, and in dtls_share.handshakes */
 	uint64_t theirs_us;       /* since when */
@@ -57,13 +58,15 @@ struct dtls_share {
 
 struct dtls_table {
 	uint64_t key[2];
-	unsigned nbuckets, n;
-	unsigned handshakes; /* of p->next that go on */
+	unsigned nbuckets, n, guests; /* guests: that peers have begun */
+	unsigned handshakes;          /* of p->next that go on */
 	struct dtls_share share[DTLS_ADDRESSES];
 	struct list all;
 	struct list *bucket;
 	struct list writing, waiting, beginning, events;
 	struct timers timers;
+	void (*dropped)(void *user, void *kept); /* as in dtls_config */
+	void *user;
 };
 
 /* -ENOMEM. */

@@ -147,6 +147,13 @@ static const char *find_psk(void *user, const struct dtls_flow *flow)
 	return v->cfg.psk ? v->cfg.psk(v->cfg.arg, &a) : NULL;
 }
 
+static void drop_link(void *user, void *payment)
+{
+	struct user_cover *v = user;
+
+	llp_user_paid_drop(&v->paid, &v->cfg, payment);
+}
+
 static int open_dtls(struct user *t, struct user_cover *v, user_random_fn *random,
 		     struct dtls_identity *id)
 {
@@ -154,9 +161,10 @@ static int open_dtls(struct user *t, struct user_cover *v, user_random_fn *rando
 		.random = random,
 		.accept = accept_peer,
 		.psk = find_psk,
+		.dropped = drop_link,
 		.user = v,
 		.jobs = JOBS,
-		.max_links = LLP_SCTP_MAX_CONNS,
+		.max_links = USER_LINKS,
 		.max_handshakes = USER_HANDSHAKES,
 		.resend_us = RESEND_MS * MS,
 		.handshake_us = USER_HANDSHAKE_S * (uint64_t)SECOND,

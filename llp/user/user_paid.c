@@ -63,12 +63,22 @@ static int renew_if_paid(struct user_paid *p, const struct llp_cover *cfg, struc
 	return r;
 }
 
-int llp_user_paid_begin(struct user_paid *p, const struct llp_cover *cfg, struct dtls *d,
-			const struct dtls_flow *flow, void *user, uint64_t now_us)
+/* Peers leave so many links to programs here, which leave a quarter of all to them. */
+static unsigned links_for_programs(const struct user_paid *p, const struct dtls *d)
+{
+	struct dtls_stats s;
+	uint64_t others;
+
+	dtls_stats(d, &s);
+	others = s.links - min_u64(s.links, p->links);
+	return USER_LINKS - (unsigned)min_u64(max_u64(others, USER_LINKS / 4), USER_LINKS);
+}
+
+static int begin_handshake(struct user_paid *p, const struct llp_cover *cfg, struct dtls *d,
+			   const struct dtls_flow *flow, void *user, uint64_t now_us)
 {
 	struct user_payment *one;
 
-	end_old(p, cfg, now_us);
 	if (!cfg->pays || find_payment(p, flow))
 		return dtls_renew(d, flow, now_us);
 	one = find_unused(p);
@@ -81,6 +91,33 @@ int llp_user_paid_begin(struct user_paid *p, const struct llp_cover *cfg, struct
 	one->until_us = now_us + USER_HANDSHAKE_S * UINT64_C(1000000);
 	p->n++;
 	return renew_if_paid(p, cfg, d, one, now_us);
+}
+
+int llp_user_paid_begin(struct user_paid *p, const struct llp_cover *cfg, struct dtls *d,
+			const struct dtls_flow *flow, void *user, uint64_t now_us)
+{
+	bool charges = cfg->pays_link && !dtls_has_link(d, flow);
+	void *link = charges ? cfg->pays_link(cfg->arg, user, links_for_programs(p, d)) : NULL;
+	int r;
+
+	if (charges && !link)
+		return -EDQUOT;
+	end_old(p, cfg, now_us);
+	r = begin_handshake(p, cfg, d, flow, user, now_us);
+	if (!link)
+		return r;
+	p->links++;
+	if (r == 0)
+		dtls_keep(d, flow, link);
+	else
+		llp_user_paid_drop(p, cfg, link);
+	return r;
+}
+
+void llp_user_paid_drop(struct user_paid *p, const struct llp_cover *cfg, void *payment)
+{
+	p->links--;
+	cfg->paid(cfg->arg, payment);
 }
 
 void llp_user_paid_end(struct user_paid *p, const struct llp_cover *cfg,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Handshakes of DTLS that programs here have caused, and who pays for each until it has ended. */
+/* Links of DTLS that programs here have caused, and their handshakes: who pays for each until it
+ * has ended. */
 #ifndef LLP_USER_PAID_H
 #define LLP_USER_PAID_H
 
-#include "llp/common/llp.h"
+#include "llp/common/llp_sctp.h"
 #include "llp/dtls/dtls.h"
 
-enum { USER_HANDSHAKES = 256, USER_HANDSHAKE_S = 10 };
+enum { USER_LINKS = LLP_SCTP_MAX_CONNS, USER_HANDSHAKES = 256, USER_HANDSHAKE_S = 10 };
 
 struct user_payment {
 	struct dtls_flow flow;
@@ -15,13 +16,14 @@ struct user_payment {
 };
 
 struct user_paid {
-	unsigned n;
+	unsigned n, links; /* links: that somebody pays for */
 	struct user_payment of[USER_HANDSHAKES];
 };
 
 /*
  * Somebody wants a link: begins a handshake that he pays for, unless there is one that somebody
- * pays for; user is that of llp_connect_at(). -EDQUOT: he has too many; or as dtls_renew().
+ * pays for, and pays for the link if it was not there; user is that of llp_connect_at(). -EDQUOT:
+ * he has too many; or as dtls_renew().
  */
 int llp_user_paid_begin(struct user_paid *p, const struct llp_cover *cfg, struct dtls *d,
 			const struct dtls_flow *flow, void *user, uint64_t now_us);
@@ -29,6 +31,9 @@ int llp_user_paid_begin(struct user_paid *p, const struct llp_cover *cfg, struct
 /* The handshake of a link has ended: there is the next event of it. */
 void llp_user_paid_end(struct user_paid *p, const struct llp_cover *cfg,
 		       const struct dtls_flow *flow);
+
+/* A link that somebody has paid for is gone. */
+void llp_user_paid_drop(struct user_paid *p, const struct llp_cover *cfg, void *payment);
 
 /* All have, because the transport is closed. */
 void llp_user_paid_end_all(struct user_paid *p, const struct llp_cover *cfg);

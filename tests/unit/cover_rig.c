@@ -116,9 +116,25 @@ static void *pays(void *arg, void *user, unsigned most)
 	return &cover_bank;
 }
 
+static void *pays_link(void *arg, void *user, unsigned most)
+{
+	(void)arg;
+	(void)user;
+	cover_bank.most_links = most;
+	if (cover_bank.no_links)
+		return NULL;
+	cover_bank.links++;
+	return &cover_bank.links;
+}
+
 static void paid(void *arg, void *payment)
 {
 	(void)arg;
+	if (payment == &cover_bank.links) {
+		cr_assert_gt(cover_bank.links, 0);
+		cover_bank.links--;
+		return;
+	}
 	cr_assert_eq(payment, &cover_bank);
 	cr_assert_gt(cover_bank.held, 0);
 	cover_bank.held--;
@@ -177,6 +193,7 @@ void cover_open(unsigned i, bool covers, unsigned init_ms)
 				      .refused = refused,
 				      .arg = h,
 				      .pays = pays,
+				      .pays_link = pays_link,
 				      .paid = paid};
 	cfg.cover = covers ? &h->cover : NULL;
 	cfg.init_ms = init_ms;
@@ -218,4 +235,5 @@ void cover_end(void)
 	}
 	rmdir(folder);
 	cr_assert_eq(cover_bank.held, 0);
+	cr_assert_eq(cover_bank.links, 0);
 }

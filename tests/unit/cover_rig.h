@@ -30,10 +30,11 @@ struct cover_host {
 extern struct cover_host cover_host[2]; /* 127.0.0.1 and .2 */
 extern uint16_t cover_clear_port, cover_port;
 
-/* Who pays for handshakes of both hosts. */
+/* Who pays for handshakes and links of both hosts. */
 extern struct cover_bank {
 	unsigned held, begun, ended, most, least;
-	bool empty;
+	unsigned links, most_links;
+	bool empty, no_links;
 } cover_bank;
 
 /* For a test suite. */

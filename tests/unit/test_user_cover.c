@@ -357,6 +357,39 @@ Test(user_cover, what_peers_have_begun_is_not_for_programs)
 	cr_assert_eq(cover_bank.least, 255, "%u", cover_bank.least);
 }
 
+Test(user_cover, a_link_is_paid_by_who_has_caused_it_until_it_is_gone)
+{
+	static struct rig_conn second;
+
+	cr_assert_eq(begin_with("127.0.0.2", &out), 0);
+	cr_assert_eq(cover_bank.most_links, 12288, "peers have a quarter");
+	cr_assert_eq(begin_with("127.0.0.2", &second), 0);
+	rig_until(&out.up, 1);
+	rig_until(&second.up, 1);
+	cr_assert_eq(cover_bank.links, 1);
+	llp_conn_free(out.c);
+	llp_conn_free(second.c);
+	rig_turn();
+	cr_assert_eq(cover_bank.links, 1, "it stays for a while");
+	rig_hold_clock();
+	rig_release_clock(301000000);
+	for (unsigned i = 0; cover_bank.links > 0; i++) {
+		cr_assert_lt(i, 1000);
+		rig_turn();
+	}
+}
+
+Test(user_cover, a_link_that_nobody_pays_does_not_begin)
+{
+	cover_bank.no_links = true;
+	cr_assert_eq(begin_with("127.0.0.2", &out), -EDQUOT);
+	cr_assert_eq(cover_bank.begun, 0);
+	cover_bank.no_links = false;
+	cover_bank.empty = true;
+	cr_assert_eq(begin_with("127.0.0.2", &out), -EDQUOT);
+	cr_assert_eq(cover_bank.links, 0, "nor is one paid for without a handshake");
+}
+
 /* ---- a peer that begins again ---- */
 
 /* It has lost the keys of a link that seems fine here. */
