@@ -18,7 +18,7 @@ enum {
 
 static struct {
 	bool wanted, accepts;
-	unsigned held;
+	unsigned held, links;
 } rules;
 
 static bool is_wanted(void *arg, const struct sockaddr_storage *peer)
@@ -54,10 +54,28 @@ static void *pay(void *arg, void *user, unsigned most)
 	return &rules;
 }
 
+static void *pay_link(void *arg, void *user, unsigned most)
+{
+	must(!arg && user);
+	if (rules.links >= most)
+		return NULL;
+	rules.links++;
+	return &rules.links;
+}
+
 static void end_payment(void *arg, void *payment)
 {
-	must(!arg && payment == &rules && rules.held > 0);
-	rules.held--;
+	unsigned *of = payment == &rules ? &rules.held : &rules.links;
+
+	must(!arg && (payment == &rules || payment == &rules.links) && *of > 0);
+	--*of;
+}
+
+static void say_what_lacks(void *arg, const struct sockaddr_storage *peer, char *ret_reason,
+			   size_t len)
+{
+	must(!arg && peer->ss_family == AF_INET);
+	snprintf(ret_reason, len, "there is no certificate");
 }
 
 static void open_once(void)
@@ -70,6 +88,8 @@ static void open_once(void)
 		.accept = accept_peer,
 		.refused = on_refused,
 		.pays = pay,
+		.pays_link = pay_link,
+		.lacks = say_what_lacks,
 		.paid = end_payment,
 	};
 	static bool opened;

@@ -51,6 +51,13 @@ static struct dtls_fake_link *add_link(const struct dtls_flow *flow)
 	return NULL;
 }
 
+static void end_link(struct dtls_fake_link *l)
+{
+	if (l->kept)
+		the->cfg.dropped(the->cfg.user, l->kept);
+	*l = (struct dtls_fake_link){.used = false};
+}
+
 static void begin_handshake(struct dtls_fake_link *l)
 {
 	l->beginning = true;
@@ -107,7 +114,7 @@ bool dtls_fake_fail(struct dtls_fake_link *l, enum dtls_fake_end why)
 	if (why != DTLS_FAKE_REFUSED && l->up && l->beginning)
 		l->beginning = false;
 	else
-		*l = (struct dtls_fake_link){.used = false};
+		end_link(l);
 	return true;
 }
 
@@ -188,7 +195,21 @@ void dtls_disconnect(struct dtls *d, const struct dtls_flow *flow)
 
 	must(d == the);
 	if (l)
-		*l = (struct dtls_fake_link){.used = false};
+		end_link(l);
+}
+
+bool dtls_has_link(const struct dtls *d, const struct dtls_flow *flow)
+{
+	must(d == the);
+	return find_link(flow);
+}
+
+void dtls_keep(struct dtls *d, const struct dtls_flow *flow, void *what)
+{
+	struct dtls_fake_link *l = find_link(flow);
+
+	must(d == the && l && !l->kept && what);
+	l->kept = what;
 }
 
 bool dtls_flows(const struct dtls *d, dtls_flow_fn *fn, void *arg)

@@ -17,6 +17,7 @@ struct dtls_fake_link {
 	uint64_t heard_us, begun_us;
 	unsigned alert;
 	bool unreachable;
+	void *kept;
 };
 
 extern struct dtls_fake {
