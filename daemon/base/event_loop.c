@@ -44,6 +44,7 @@ struct event_loop {
 	bool blocking;           /* within the wait: descriptors only wake */
 	bool due;                /* one of them has a callback, which runs after the next turn */
 	bool called;             /* a callback ran */
+	bool news;               /* since the last turn a descriptor was ready that is no bell */
 	bool idle;               /* the last turn found no work */
 	bool quiet;              /* nor any that cannot wait, and ... */
 	uint64_t quiet_since_us; /* ... this was the first such turn */
@@ -52,12 +53,13 @@ struct event_loop {
 	unsigned idle_turns; /* turns without work since then */
 	unsigned watches;
 	struct list unarmed; /* watches that the kernel lacked memory for */
+	struct list rung;    /* bells that ended the wait, to be read after the next turn */
 	struct list signals;
 	struct histogram turns;
 };
 
 struct event_loop_watch {
-	struct list link; /* in unarmed, or in none */
+	struct list link; /* in unarmed or rung, or in none */
 	struct event ev;
 	struct event_loop *loop;
 	int fd;
@@ -186,6 +188,7 @@ int event_loop_new(const struct event_loop_hooks *hooks, void *user, uint32_t po
 	l->user = user;
 	event_loop_set_poll_us(l, poll_us);
 	list_init(&l->unarmed);
+	list_init(&l->rung);
 	list_init(&l->signals);
 	read_clock(l);
 	*ret = take_ptr(l);
@@ -213,6 +216,15 @@ struct event_loop *event_loop_free(struct event_loop *l)
 
 /* ---- running ---- */
 
+/* A gap begins with the first turn without work that cannot wait, and ends with the first turn or
+ * callback that finds some. */
+static void end_gap(struct event_loop *l)
+{
+	if (l->quiet)
+		spin_gap(&l->spin, l->now_us - l->quiet_since_us);
+	l->quiet = false;
+}
+
 /*
  * Calls the callbacks of ready events. Waits for events unless flags say EVLOOP_NONBLOCK.
  * EVLOOP_ONCE with either: without it libevent would continue while a descriptor is readable.
@@ -229,8 +241,10 @@ static int serve_events(struct event_loop *l, int flags)
 	wake(l);
 	if (r < 0)
 		return -EIO;
-	if (l->called)
-		l->idle = l->quiet = false;
+	if (l->called) {
+		l->idle = false;
+		end_gap(l);
+	}
 	l->served_us = l->now_us;
 	l->idle_turns = 0;
 	return 0;
@@ -265,6 +279,7 @@ static int pause_until(struct event_loop *l, uint64_t expiry_us)
 	int r = ppoll(&set, 1, &t, NULL);
 
 	wake(l);
+	l->news = true; /* nobody looked */
 	l->due = r != 0 || l->now_us - l->served_us >= PAUSE_SERVE_US;
 	return r < 0 && errno != EINTR ? -EIO : 0;
 }
@@ -284,16 +299,13 @@ static uint64_t end_of_wait(struct event_loop *l)
 
 static int block(struct event_loop *l)
 {
+	bool sleeps, pauses;
 	uint64_t expiry_us;
-	bool pauses;
 
 	l->asleep = true;
-	if (!l->hooks->sleep(l->user) || l->stop) {
-		wake(l);
-		return serve_events(l, EVLOOP_NONBLOCK);
-	}
-	pauses = l->hooks->pauses && l->hooks->pauses(l->user);
-	expiry_us = end_of_wait(l);
+	sleeps = l->hooks->sleep(l->user) && !l->stop;
+	pauses = sleeps && l->hooks->pauses && l->hooks->pauses(l->user);
+	expiry_us = sleeps ? end_of_wait(l) : 0;
 	if (expiry_us <= l->now_us) {
 		wake(l);
 		return serve_events(l, EVLOOP_NONBLOCK);
@@ -305,19 +317,18 @@ static int block(struct event_loop *l)
 	return serve_events(l, 0);
 }
 
-/* A gap begins with the first turn without work that cannot wait and ends with the first turn that
- * finds some. */
 static void note_turn(struct event_loop *l, bool did)
 {
 	bool quiet = !did || (l->hooks->patient && l->hooks->patient(l->user));
 
-	if (!quiet && l->quiet)
-		spin_gap(&l->spin, l->now_us - l->quiet_since_us);
+	if (!quiet)
+		end_gap(l);
 	if (quiet && !l->quiet) {
+		l->quiet = true;
 		l->quiet_since_us = l->now_us;
 		l->window_us = spin_window(&l->spin, l->now_us);
 	}
-	l->quiet = quiet;
+	l->news = false;
 	l->idle = !did;
 	l->idle_turns += l->idle;
 }
@@ -352,12 +363,25 @@ static void begin_turn(struct event_loop *l)
 		histogram_add(&l->turns, l->now_us - before_us);
 }
 
+/* The wait that they ended says that they are readable. */
+static void read_bells(struct event_loop *l)
+{
+	struct list *it;
+
+	while ((it = list_pop(&l->rung))) {
+		struct event_loop_watch *w = list_entry(it, struct event_loop_watch, link);
+
+		w->cb(w->user, EVENT_LOOP_READ);
+	}
+}
+
 static int run_turn(struct event_loop *l)
 {
 	int r = 0;
 
 	begin_turn(l);
 	note_turn(l, l->hooks->turn(l->user, l->now_us / 1000));
+	read_bells(l);
 	if (l->stop)
 		return 0;
 	if (l->due)
@@ -411,6 +435,11 @@ const struct histogram *event_loop_turns(const struct event_loop *l)
 	return &l->turns;
 }
 
+bool event_loop_has_no_news(const struct event_loop *l)
+{
+	return l->idle && !l->news;
+}
+
 uint32_t event_loop_poll_us(const struct event_loop *l)
 {
 	return l->spin.max_us;
@@ -420,25 +449,30 @@ uint32_t event_loop_poll_us(const struct event_loop *l)
 
 /*
  * After a wait the turn runs first, so that a callback never finds its owner in the time before the
- * sleep; the level is still there then. A callback may end its own watch, so the watch is not used
- * after it.
+ * sleep; the level is still there then. A bell needs no time. A callback may end its own watch, so
+ * the watch is not used after it.
  */
 static void on_fd(evutil_socket_t fd, short what, void *user)
 {
 	struct event_loop_watch *w = user;
 	struct event_loop *l = w->loop;
+	bool bell = w->what & EVENT_LOOP_BELL;
 
 	(void)fd;
 	wake(l);
+	l->news |= !bell;
 	if (!w->cb)
 		return;
-	if (l->blocking) {
+	if (l->blocking && bell) {
+		list_add_tail(&l->rung, &w->link);
+		w->cb(w->user, EVENT_LOOP_BELL);
+	} else if (l->blocking) {
 		l->due = true;
-		return;
+	} else {
+		l->called = true;
+		w->cb(w->user, (what & EV_READ ? EVENT_LOOP_READ : 0) |
+				       (what & EV_WRITE ? EVENT_LOOP_WRITE : 0));
 	}
-	l->called = true;
-	w->cb(w->user,
-	      (what & EV_READ ? EVENT_LOOP_READ : 0) | (what & EV_WRITE ? EVENT_LOOP_WRITE : 0));
 }
 
 static int add_impatient(const struct event_loop_watch *w)

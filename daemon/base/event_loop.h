@@ -10,8 +10,9 @@
  * polling without end. Then the clients
  * are asked to ring, and the loop blocks until a descriptor, a signal or the expiry.
  * After the wake-up a turn runs before the callbacks of descriptors, so that they find the current
- * time. While the loop polls it yields the CPU between turns: the client that is about to post work
- * may be waiting for this CPU.
+ * time. Bells tell at once that they were rung, so that this turn serves the client; they are read
+ * after it. While the loop polls it yields the CPU between turns: the client that is about to post
+ * work may be waiting for this CPU.
  */
 #ifndef DAEMON_BASE_EVENT_LOOP_H
 #define DAEMON_BASE_EVENT_LOOP_H
@@ -49,9 +50,11 @@ enum {
 	EVENT_LOOP_READ = 1,
 	EVENT_LOOP_WRITE = 2,
 	EVENT_LOOP_PATIENT = 4, /* it does not end a pause; of a descriptor all watches but one */
+	EVENT_LOOP_BELL = 8,    /* with EVENT_LOOP_READ: see event_loop_watch() */
 };
 
-/* what: EVENT_LOOP_READ, EVENT_LOOP_WRITE or both. A hang-up counts as both. */
+/* what: EVENT_LOOP_READ, EVENT_LOOP_WRITE or both. A hang-up counts as both. Or EVENT_LOOP_BELL
+ * alone. */
 typedef void event_loop_watch_fn(void *user, unsigned what);
 typedef void event_loop_signal_fn(void *user, int signo);
 
@@ -78,6 +81,11 @@ uint64_t event_loop_now_ms(const struct event_loop *l);
 /* The same in microseconds. */
 uint64_t event_loop_now_us(const struct event_loop *l);
 
+/* Within a turn: the turn before found no work, and since then no descriptor was ready but bells.
+ * So a turn that begins with the work of a bell need not look at other descriptors first. Turns
+ * with work that follow it have to. */
+bool event_loop_has_no_news(const struct event_loop *l);
+
 /* Looks at the clock: how far the turn is. */
 uint64_t event_loop_clock_us(const struct event_loop *l);
 
@@ -94,7 +102,10 @@ uint32_t event_loop_poll_us(const struct event_loop *l);
 /*
  * Calls cb(user) whenever the descriptor is ready, level-triggered, not from within this call. cb
  * NULL: the descriptor only ends a sleep; the turn is expected to drain it. what may be 0 for
- * now. Returns 0, -ENOMEM, or -EINVAL if the descriptor cannot be watched.
+ * now. EVENT_LOOP_BELL: if it ends a sleep, cb is called twice: with EVENT_LOOP_BELL before the
+ * next turn, in the time before the sleep, when it may neither read nor end the watch; and with
+ * EVENT_LOOP_READ after that turn. Returns 0, -ENOMEM, or -EINVAL if the descriptor cannot be
+ * watched.
  */
 int event_loop_watch(struct event_loop *l, int fd, unsigned what, event_loop_watch_fn *cb,
 		     void *user, struct event_loop_watch **ret);

@@ -65,12 +65,16 @@ static int make_events(struct client *c, struct reply *rep)
 	return 0;
 }
 
-/* The client has rung: its bell page says for which queue pairs. */
+/* The client has rung: its bell page says for which queue pairs. After a sleep the next turn serves
+ * them before the bell is read. */
 static void rung(void *user, unsigned what)
 {
 	struct client *c = user;
 
-	(void)what;
+	if (what == EVENT_LOOP_BELL) {
+		client_poll_bells(c);
+		return;
+	}
 	/* A client that closed its end, as ddpctl does, posts no work. Its socket tells its end. */
 	if (doorbell_drain(c->bells.doorbell) < 0)
 		c->bells.watch = event_loop_unwatch(c->bells.watch);
@@ -93,8 +97,8 @@ static int make_doorbell(struct client *c, struct reply *rep)
 	if (r)
 		return r;
 	reply_add_fd(rep, fd);
-	return event_loop_watch(c->worker->loop, c->bells.doorbell, EVENT_LOOP_READ, rung, c,
-				&c->bells.watch);
+	return event_loop_watch(c->worker->loop, c->bells.doorbell,
+				EVENT_LOOP_READ | EVENT_LOOP_BELL, rung, c, &c->bells.watch);
 }
 
 static int check_hello(const struct client *c, const struct msg_hello *req, struct reply *rep)

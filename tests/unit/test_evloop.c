@@ -176,6 +176,25 @@ Test(evloop, the_time_of_turns_is_counted_that_found_work)
 	cr_expect_eq(h->bucket[histogram_bucket_of(100)].sum, 1100);
 }
 
+static bool rest_and_ring(void)
+{
+	clock_us += 50000;
+	return ring_and_sleep();
+}
+
+/* Requests and accepted clients are work, too. */
+Test(evloop, rests_that_a_callback_ends_are_not_polled)
+{
+	begin_fake(200, 5);
+	on_sleep = rest_and_ring;
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, count_and_drain, &calls, &w), 0);
+	stop_after = 2000;
+	cr_assert_eq(event_loop_run(l), 0);
+	sleeps = awakes = turns = 0;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_geq(sleeps, 500, "of a rest in 16, 200 us are polled: 20 turns or more");
+}
+
 static void lose_cpu_once(void)
 {
 	step_us = turns == 55 ? 1000 : 5;

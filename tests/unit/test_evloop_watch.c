@@ -275,3 +275,146 @@ Test(evloop_watch, a_signal_just_before_a_pause_is_served_later)
 	cr_assert_eq(event_loop_signal(l, SIGUSR1, stop_at_signal, NULL), 0);
 	cr_assert_eq(event_loop_run(l), 0);
 }
+
+/* ---- bells ---- */
+
+static void take_bell(void *user, unsigned what)
+{
+	cr_assert_eq(user, &calls);
+	note(what == EVENT_LOOP_BELL ? 'b' : 'r');
+	if (what == EVENT_LOOP_READ)
+		drain(fd);
+}
+
+static void watch_bell(void)
+{
+	begin(0);
+	cr_assert_eq(
+		event_loop_watch(l, fd, EVENT_LOOP_READ | EVENT_LOOP_BELL, take_bell, &calls, &w),
+		0);
+}
+
+Test(evloop_watch, a_bell_tells_before_the_turn_and_is_read_after_it_without_another_look)
+{
+	watch_bell();
+	on_sleep = ring_and_sleep;
+	stop_after = 3;
+	waits = 0;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_str_eq(trace, "tsabtrsabtr");
+	cr_expect_eq(waits, sleeps, "one wait a sleep");
+}
+
+static void take_bell_and_stop(void *user, unsigned what)
+{
+	take_bell(user, what);
+	event_loop_stop(l);
+}
+
+Test(evloop_watch, a_bell_that_is_rung_while_turns_find_work_is_read_at_once)
+{
+	begin(0);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ | EVENT_LOOP_BELL, take_bell_and_stop,
+				      &calls, &w),
+		     0);
+	busy = true;
+	ring(fd);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_null(strchr(trace, 'b'));
+}
+
+static void end_bell(void *user, unsigned what)
+{
+	cr_assert_eq(user, &calls);
+	if (what == EVENT_LOOP_BELL)
+		return;
+	w = event_loop_unwatch(w);
+	event_loop_stop(l);
+}
+
+Test(evloop_watch, a_bell_may_end_its_watch_when_it_is_read)
+{
+	begin(0);
+	on_sleep = ring_and_sleep;
+	cr_assert_eq(
+		event_loop_watch(l, fd, EVENT_LOOP_READ | EVENT_LOOP_BELL, end_bell, &calls, &w),
+		0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(turns, 2);
+}
+
+/* ---- news ---- */
+
+static void see_news(void)
+{
+	note(event_loop_has_no_news(l) ? '-' : 'n');
+}
+
+Test(evloop_watch, a_bell_alone_is_no_news)
+{
+	watch_bell();
+	cr_assert_eq(event_loop_watch(l, fd2, EVENT_LOOP_READ, NULL, NULL, &w2), 0);
+	on_sleep = ring_and_sleep;
+	on_turn = see_news;
+	stop_after = 3;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_str_eq(trace, "tnsabt-rsabt-r", "the first turn has looked at nothing yet");
+}
+
+static bool ring_both_and_sleep(void)
+{
+	ring(fd2);
+	return ring_and_sleep();
+}
+
+static void see_news_and_drain(void)
+{
+	see_news();
+	if (turns > 0)
+		drain(fd2);
+}
+
+Test(evloop_watch, a_bell_and_another_descriptor_are_news)
+{
+	watch_bell();
+	cr_assert_eq(event_loop_watch(l, fd2, EVENT_LOOP_READ, NULL, NULL, &w2), 0);
+	on_sleep = ring_both_and_sleep;
+	on_turn = see_news_and_drain;
+	stop_after = 3;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_null(strchr(trace, '-'));
+}
+
+static void find_work_in_the_second_turn(void)
+{
+	see_news();
+	busy = turns == 1;
+}
+
+/* So that bells in each turn do not keep others from being looked at. */
+Test(evloop_watch, a_turn_with_work_makes_the_next_one_look)
+{
+	watch_bell();
+	on_sleep = ring_and_sleep;
+	on_turn = find_work_in_the_second_turn;
+	stop_after = 4;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_str_eq(trace, "tnsabt-rtnsabt-r");
+}
+
+Test(evloop_watch, after_a_pause_there_may_be_news)
+{
+	begin(0);
+	pausing = true;
+	on_turn = see_news;
+	expiry_us = 0;
+	stop_after = 2;
+	cr_assert_eq(event_loop_run(l), 0);
+	expiry_us = event_loop_now_us(l) + 1000000;
+	on_sleep = ring_and_sleep;
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, NULL, NULL, &w), 0);
+	turns = 0;
+	memset(trace, 0, sizeof(trace));
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_str_eq(trace, "tnsatn");
+}
