@@ -25,6 +25,7 @@ static const struct msg_addr here = {.family = AF_INET, .port = PORT, .bytes = {
 
 struct daemon rig;
 uint64_t (*rig_clock_us)(void *user);
+const struct event_loop_hooks *rig_hooks;
 static struct worker *const w = &rig.worker;
 
 /* Who reads in the turns of the loop, and what it has read. */
@@ -93,7 +94,7 @@ void rig_start(void)
 	net.naddrs = w->own.n;
 	cr_assert_eq(llp_loop_open(&net, &association_llp_events, &w->self), 0);
 	cr_assert_eq(acct_new(&rig.cfg.limits, &rig.acct), 0);
-	cr_assert_eq(event_loop_new(&hooks, w, 0, &w->loop), 0);
+	cr_assert_eq(event_loop_new(rig_hooks ? rig_hooks : &hooks, w, 0, &w->loop), 0);
 	cr_assert_eq(stags_new(64, getrandom, &rig.stags), 0);
 	idtab_init(&rig.clients, 4);
 	w->now_ms = event_loop_now_ms(w->loop);
@@ -118,8 +119,10 @@ uint32_t rig_call(struct rig_program *p, const void *req, size_t len)
 		;
 	cr_assert_eq(h->hdr.op, ((const struct msg_hdr *)req)->op, "%s",
 		     ((const struct msg_error *)(const void *)h)->reason);
-	if (h->hdr.op == MSG_HELLO)
+	if (h->hdr.op == MSG_HELLO) {
 		p->event_fd = fds[0];
+		p->bell = fds[2];
+	}
 	for (unsigned i = 0; h->hdr.op != MSG_HELLO && i < n; i++)
 		close(fds[i]);
 	return h->handle;

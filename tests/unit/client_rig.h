@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/base/event_loop.h"
 #include "daemon/base/state.h"
 #include "daemon/objects/client/client.h"
 #include "ipc/msg.h"
@@ -13,6 +14,7 @@
 struct rig_program {
 	struct client *c;
 	int fd, event_fd;
+	int bell; /* the ringing end */
 	uint32_t pd, cq;
 	_Alignas(8) uint8_t rec[MSG_MAX]; /* the last reply */
 };
@@ -21,6 +23,9 @@ extern struct daemon rig;
 
 /* The clock of its loop; NULL: the system's. Set before rig_start(). */
 extern uint64_t (*rig_clock_us)(void *user);
+
+/* The hooks of its loop; NULL: those of rig_read_events(). Set before rig_start(). */
+extern const struct event_loop_hooks *rig_hooks;
 
 /* Starts the daemon, with its default configuration. limits.events: 16. */
 void rig_start(void);
