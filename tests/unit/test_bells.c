@@ -7,6 +7,7 @@
 #include "daemon/base/worker.h"
 #include "daemon/objects/sessions/bells.h"
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/queues/cq.h"
 
 enum { IDLE_CLIENTS = 3000, CLIENTS = IDLE_CLIENTS + 10, PAGE = sizeof(struct bell_page) };
 
@@ -131,6 +132,25 @@ Test(bells, a_client_that_rings_its_doorbell_is_served_in_the_next_turn)
 	cr_assert(bells_take(&w));
 	cr_assert_eq(left(c), 0);
 	cr_assert_not(bell_ring(c->bells.page, 0), "and its page is read in each turn");
+}
+
+Test(bells, a_client_with_a_new_completion_need_not_ring_its_doorbell)
+{
+	struct client *c = polled_client();
+	_Alignas(RING_LINE) static uint8_t mem[4096];
+	struct cq cq = {.client = c, .bell = -1};
+
+	ring_init(&cq.ring, mem, 16, sizeof(struct wqe_cqe));
+	list_init(&cq.dirty);
+	list_init(&cq.waiters);
+	fall_idle(c);
+	cr_assert(cq_reserve_now(&cq));
+	(void)cq_slot(&cq);
+	cq_push(&cq, false);
+	cr_assert(cq_ring_bells(&w));
+	cr_assert_not(bell_ring(c->bells.page, 0), "its answer is expected");
+	cr_assert(bells_take(&w));
+	cr_assert_eq(left(c), 0);
 }
 
 Test(bells, a_bell_that_is_rung_while_polling_ends_is_not_lost)
