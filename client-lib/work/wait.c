@@ -137,15 +137,15 @@ static bool is_hung_up(const struct ddp_cq *cq)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* Polls once. Returns like ddp_poll_cq(): -EPIPE if there is no completion and the daemon has
- * ended.
- */
-static int poll_once(struct ddp_cq *cq, int n, struct ddp_wc *wc)
+/* Polls once. waits: within a call that waits, and returns what it got before the bell is drained;
+ * that is done before it sleeps. Returns like ddp_poll_cq(): -EPIPE if there is no completion and
+ * the daemon has ended. */
+static int poll_once(struct ddp_cq *cq, int n, struct ddp_wc *wc, bool waits)
 {
 	int got = take_completions(cq, n, wc);
 	int last;
 
-	if (!cq->sleeper && drain_rings(cq) < 0)
+	if (!cq->sleeper && !(waits && got > 0) && drain_rings(cq) < 0)
 		cq->hung_up = true;
 	if (got != 0 || n == 0) {
 		cq->idle = 0;
@@ -170,7 +170,7 @@ int ddp_poll_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 	if (n < 0)
 		return reason_fail(-EINVAL, "ddp_poll_cq: %d completions", n);
 	pthread_mutex_lock(&cq->lock);
-	got = poll_once(cq, n, wc);
+	got = poll_once(cq, n, wc, false);
 	pthread_mutex_unlock(&cq->lock);
 	return got;
 }
@@ -310,7 +310,7 @@ static int wait_until(struct ddp_cq *cq, int n, struct ddp_wc *wc, const struct 
 		} else {
 			sleep_on_bell(cq, w);
 		}
-		got = poll_once(cq, n, wc);
+		got = poll_once(cq, n, wc, true);
 		now = now_us();
 	} while (got == 0 && now < w->deadline && !(w->events && event_ready(cq)));
 	if (got > 0 || now - w->start > cq->spin.max_us)
@@ -324,7 +324,7 @@ static int poll_or_wait(struct ddp_cq *cq, int n, struct ddp_wc *wc, const struc
 	int got;
 
 	pthread_mutex_lock(&cq->lock);
-	got = poll_once(cq, n, wc);
+	got = poll_once(cq, n, wc, true);
 	if (got == 0 && w->deadline != w->start && !(w->events && event_ready(cq)))
 		got = wait_until(cq, n, wc, w);
 	/* A thread that waits for its turn takes over: entries may be left, and one thread must
@@ -378,7 +378,7 @@ static int last_completions(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 
 	pthread_mutex_lock(&cq->lock);
 	cq->hung_up = true;
-	got = poll_once(cq, n, wc);
+	got = poll_once(cq, n, wc, true);
 	pthread_mutex_unlock(&cq->lock);
 	return got;
 }

@@ -276,6 +276,19 @@ static void *die_when_asleep(void *arg)
 	return NULL;
 }
 
+/* A system call that the program need not wait for. */
+Test(cq, a_wait_returns_a_completion_before_it_reads_the_bell)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		cr_assert_eq(ddp_req_notify_cq(cq, 0), 0);
+		fake_complete(&fake.cq[0], &done, false);
+		cr_assert_eq(ddp_wait_cq(cq, 1, wc, -1), 1);
+		cr_assert(readable(ddp_cq_fd(cq)));
+		cr_assert_eq(ddp_wait_cq(cq, 1, wc, 0), 0);
+		cr_assert_not(readable(ddp_cq_fd(cq)), "it would not sleep");
+	}
+}
+
 Test(cq, the_daemons_death_wakes_a_sleeper)
 {
 	pthread_t t;
