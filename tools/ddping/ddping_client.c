@@ -78,6 +78,7 @@ static int open_connection(struct pinger *p)
 	return r;
 }
 
+/* Without a completion of the Send: it would wake this program before the pong does. */
 static int post_ping(struct pinger *p, uint32_t seq)
 {
 	const struct ddping_rec rec = {
@@ -93,7 +94,7 @@ static int post_ping(struct pinger *p, uint32_t seq)
 
 	ddping_rec_put(p->ctl->addr, &rec);
 	if (r == 0)
-		r = session_post_send(&p->s, p->ctl, 0, DDPING_REC_LEN, seq, DDP_SEND_SIGNALED);
+		r = session_post_send(&p->s, p->ctl, 0, DDPING_REC_LEN, seq, 0);
 	return r;
 }
 

@@ -44,7 +44,7 @@ static int prepare_rounds(struct session *s, const void *hello, size_t len, stru
 }
 
 /* Read, write back, answer: one list, in which the Write waits for the Read by its fence, and
- * the peer sees the Send after the Write. */
+ * the peer sees the Send after the Write. The next ping says that all are complete. */
 static int post_round(struct session *s, const struct pinged *p, const struct ddping_rec *rec)
 {
 	struct ddp_sge data = {p->data->iova, rec->len, p->data->lkey};
@@ -53,7 +53,6 @@ static int post_round(struct session *s, const struct pinged *p, const struct dd
 		.sg_list = &pong,
 		.num_sge = 1,
 		.opcode = DDP_WR_SEND,
-		.send_flags = DDP_SEND_SIGNALED,
 	};
 	struct ddp_send_wr write = {
 		.next = &send,
