@@ -449,8 +449,8 @@ uint32_t event_loop_poll_us(const struct event_loop *l)
 
 /*
  * After a wait the turn runs first, so that a callback never finds its owner in the time before the
- * sleep; the level is still there then. A bell needs no time. A callback may end its own watch, so
- * the watch is not used after it.
+ * sleep; the level is still there then. Bells and early ones need no time. A callback may end its
+ * own watch, so the watch is not used after it.
  */
 static void on_fd(evutil_socket_t fd, short what, void *user)
 {
@@ -466,7 +466,7 @@ static void on_fd(evutil_socket_t fd, short what, void *user)
 	if (l->blocking && bell) {
 		list_add_tail(&l->rung, &w->link);
 		w->cb(w->user, EVENT_LOOP_BELL);
-	} else if (l->blocking) {
+	} else if (l->blocking && !(w->what & EVENT_LOOP_EARLY)) {
 		l->due = true;
 	} else {
 		l->called = true;

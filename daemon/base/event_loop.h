@@ -51,6 +51,7 @@ enum {
 	EVENT_LOOP_WRITE = 2,
 	EVENT_LOOP_PATIENT = 4, /* it does not end a pause; of a descriptor all watches but one */
 	EVENT_LOOP_BELL = 8,    /* with EVENT_LOOP_READ: see event_loop_watch() */
+	EVENT_LOOP_EARLY = 16,  /* cb only takes note, so it is called before the turn */
 };
 
 /* what: EVENT_LOOP_READ, EVENT_LOOP_WRITE or both. A hang-up counts as both. Or EVENT_LOOP_BELL

@@ -42,6 +42,7 @@ enum {
 	MOST_DEBT_US = 20000, /* an excess of a record, or of another process meanwhile */
 	ENDS = 8,             /* clients that end in a turn ... */
 	FREED = 64,           /* ... and objects of each that are freed at once */
+	READABLE = EVENT_LOOP_READ | EVENT_LOOP_EARLY,
 };
 
 /* ---- the end ---- */
@@ -204,7 +205,7 @@ static bool pause_reading(struct client *c)
 {
 	bool waits = c->io.replies.count > 0 || c->show;
 
-	event_loop_watch_set(c->io.watch, waits ? 0 : EVENT_LOOP_READ);
+	event_loop_watch_set(c->io.watch, waits ? 0 : READABLE);
 	return waits;
 }
 
@@ -421,8 +422,7 @@ static int attach(struct client *c)
 	outq_init(&c->io.replies, c->worker->loop, c->io.fd, CLIENT_REPLIES_MAX,
 		  client_queue_failed, c);
 	outq_on_drained(&c->io.replies, drained);
-	return event_loop_watch(c->worker->loop, c->io.fd, EVENT_LOOP_READ, readable, c,
-				&c->io.watch);
+	return event_loop_watch(c->worker->loop, c->io.fd, READABLE, readable, c, &c->io.watch);
 }
 
 int attach_client(struct worker *w, int fd)

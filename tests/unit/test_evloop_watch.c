@@ -343,6 +343,20 @@ Test(evloop_watch, a_bell_may_end_its_watch_when_it_is_read)
 	cr_expect_eq(turns, 2);
 }
 
+Test(evloop_watch, a_callback_that_only_takes_note_precedes_the_turn)
+{
+	begin(0);
+	on_sleep = ring_and_sleep;
+	stop_after = 3;
+	waits = 0;
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ | EVENT_LOOP_EARLY, count_and_drain,
+				      &calls, &w),
+		     0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_str_eq(trace, "tsactsact");
+	cr_expect_eq(waits, sleeps, "one wait a sleep");
+}
+
 /* ---- news ---- */
 
 static void see_news(void)
