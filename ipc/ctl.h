@@ -191,6 +191,8 @@ struct ctl_qp {
 	uint64_t held_msgs;
 	uint64_t not_ready;              /* times that the peer had no receive, as it reported */
 	uint64_t tx_dropped, rx_dropped; /* datagrams that it sent, and those for it */
+	uint32_t dgram_num;              /* that datagrams to it name, 0: none reach it */
+	uint32_t pad2;
 };
 
 struct ctl_mr {

@@ -133,7 +133,8 @@ static const struct field session_fields[] = {
 
 static const struct field qp_fields[] = {
 	F(qp, qp_num, NUM, BASIC),
-	V(qp, type, STRING, "rdmap raw"),
+	F(qp, dgram_num, NUM, BASIC),
+	V(qp, type, STRING, "rdmap raw dgram"),
 	V(qp, state, STRING, "idle connecting rts closing error"),
 	F(qp, client, NUM, BASIC),
 	F(qp, pid, NUM, BASIC),

@@ -9,6 +9,7 @@
 #include "daemon/base/reply.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/datagrams/datagram.h"
+#include "daemon/objects/datagrams/numbers.h"
 #include "daemon/objects/queues/cq.h"
 #include "daemon/objects/sessions/listener.h"
 #include "daemon/objects/memory/mr.h"
@@ -107,6 +108,7 @@ static void put_datagram(struct ctl_qp *r, const struct datagram *d)
 	r->rx_msgs = d->traffic.rx_msgs;
 	r->tx_bytes = d->traffic.tx_bytes;
 	r->rx_bytes = d->traffic.rx_bytes;
+	r->dgram_num = numbers_reach(d);
 	r->tx_dropped = d->tx_dropped;
 	r->rx_dropped = d->rx_dropped;
 }

@@ -4,6 +4,7 @@
  *
  *   datagrams SOCKET-A SOCKET-B ADDRESS-A ADDRESS-B PORT
  *   datagrams hold SOCKET ADDRESS                            waits for datagrams until it is killed
+ *   datagrams take SOCKET ADDRESS                            the same, with a number that it took
  *   datagrams send SOCKET ADDRESS ADDRESS-B NUMBER COUNT     COUNT 1: one; 2: one, and stays; 0:
  * until it is killed
  *   datagrams share SOCKET ADDRESS ADDRESS-B NUMBER          two queue pairs, while daemon B sleeps
@@ -462,15 +463,15 @@ int main(int argc, char **argv)
 {
 	bool same_daemon;
 
-	if (argc == 4 && strcmp(argv[1], "hold") == 0)
-		return far_hold(argv[2], argv[3]);
+	if (argc == 4 && (strcmp(argv[1], "hold") == 0 || strcmp(argv[1], "take") == 0))
+		return far_hold(argv[2], argv[3], strcmp(argv[1], "take") == 0);
 	if (argc == 6 && strcmp(argv[1], "share") == 0)
 		return far_share(argv + 2);
 	if (argc == 7 && strcmp(argv[1], "send") == 0)
 		return far_send(argv + 2);
 	if (argc != 6) {
 		fprintf(stderr, "usage: datagrams SOCKET-A SOCKET-B ADDRESS-A ADDRESS-B PORT\n"
-				"       datagrams hold SOCKET ADDRESS\n"
+				"       datagrams hold|take SOCKET ADDRESS\n"
 				"       datagrams send SOCKET ADDRESS ADDRESS-B NUMBER COUNT\n"
 				"       datagrams share SOCKET ADDRESS ADDRESS-B NUMBER\n");
 		return 2;

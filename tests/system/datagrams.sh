@@ -17,9 +17,9 @@ carriers=$bin/tests/raw/carriers # a peer that is no daemon
 eventually 10 none_of a qp mr mw cq srq pd session || fail 'objects are left'
 eventually 10 none_of b qp mr mw cq srq pd session || fail 'objects are left in the other daemon'
 
-# hold: a program of daemon b waits for datagrams; number: that of its queue pair.
+# hold [take]: a program of daemon b waits for datagrams; number: that of its queue pair, or of one whose number that has taken.
 hold() {
-	background hold "$datagrams" hold "$(socket_of b)" "$b"
+	background hold "$datagrams" "${1:-hold}" "$(socket_of b)" "$b"
 	eventually 10 grep -q '^number' "$tmp/hold.log" || fail 'no queue pair'
 	number=$(sed -n 's/^number //p' "$tmp/hold.log")
 }
@@ -118,6 +118,20 @@ eventually 40 none_of a session || fail 'an idle carrier does not end'
 [ "$(count a qp)" = 1 ] || fail 'its queue pair has ended'
 echo 'ok an idle carrier ends'
 stop sender
+stop hold
+
+# ddpctl shows the number that peers know.
+hold take
+own=$(sed -n 's/^own //p' "$tmp/hold.log")
+[ "$own" != "$number" ] || fail 'the queue pair has no number of its own'
+ctl b -j qp >"$tmp/qp.json" && valid qp-list="$tmp/qp.json"
+shown=$(ctl b -o qp type dgram dgram_num "$number") || fail "ddpctl qp: exit status $?"
+case " $shown " in
+*" qp_num $own dgram_num $number type dgram "*) ;;
+*) fail "ddpctl does not find the queue pair $own by the number $number that it has taken: $shown" ;;
+esac
+eventually 10 send_until_it_came || fail 'a datagram to a number that was taken does not come'
+echo 'ok ddpctl shows the number that a queue pair has taken'
 stop hold
 for name in a b; do
 	stop $name || fail "daemon $name: exit status $?"

@@ -75,15 +75,27 @@ void far_reserved(const char *text)
 	try_to_listen(&b.e, port);
 }
 
-/* Waits for datagrams, and prints how many came. */
-int far_hold(const char *socket, const char *address)
+/* Another queue pair takes the place of that of side b, and its number. */
+static void take_place(void)
+{
+	struct ddp_qp_init init = side_init(&b);
+	struct ddp_qp *before = b.qp;
+
+	MUST(ddp_create_qp(NULL, b.e.pd, &init, &b.qp));
+	MUST(ddp_take_qp_number(b.qp, before));
+	MUST(ddp_destroy_qp(before));
+}
+
+int far_hold(const char *socket, const char *address, bool take)
 {
 	unsigned n = 0;
 
 	side_open(&b, "b", socket, address);
+	if (take)
+		take_place();
 	for (unsigned i = 0; i < RIG_DEPTH; i++)
 		side_recv(&b, SIDE_AT, SIDE_SLOT);
-	printf("number %u\n", b.num);
+	printf("own %u\nnumber %u\n", ddp_qp_num(b.qp), b.num);
 	fflush(stdout);
 	for (;;) {
 		struct ddp_wc wc;

@@ -48,8 +48,9 @@ struct ddp_wc side_arrived(struct side *s, const struct side *from, uint32_t len
  * any other, and do not listen there. */
 void far_reserved(const char *port);
 
-/* Waits for datagrams, and prints how many came. */
-int far_hold(const char *socket, const char *address);
+/* Waits for datagrams to the queue pair of side b, or with its number to another one. Prints both
+ * numbers, and how many came. */
+int far_hold(const char *socket, const char *address, bool take);
 
 /* A queue pair leaves room for others: SOCKET ADDRESS ADDRESS-B NUMBER. Prints how many datagrams
  * wait. */

@@ -59,9 +59,14 @@ Test(numbers, are_taken_from_another_one)
 	w.last_datagram = NUMBERS_FIRST;
 	add(&old);
 	add(&next);
+	cr_expect_eq(numbers_reach(&old), NUMBERS_FIRST + 1);
+	cr_expect_eq(numbers_reach(&next), NUMBERS_FIRST + 2);
 	old.number.to = NULL; /* it has ended */
 	cr_expect_null(numbers_find(&w, old.number.value));
+	cr_expect_eq(numbers_reach(&old), 0, "none reach one that has ended");
 	numbers_take(&w, &next, &old);
+	cr_expect_eq(numbers_reach(&next), NUMBERS_FIRST + 1);
+	cr_expect_eq(numbers_reach(&old), 0, "none reach one that gave its number away");
 	cr_expect_eq(next.number.value, NUMBERS_FIRST + 1);
 	cr_expect_eq(numbers_find(&w, NUMBERS_FIRST + 1), &next);
 	cr_expect_null(numbers_find(&w, NUMBERS_FIRST + 2), "nobody has its own");

@@ -84,6 +84,11 @@ bool numbers_take(struct worker *w, struct datagram *d, struct datagram *from)
 	return true;
 }
 
+uint32_t numbers_reach(const struct datagram *d)
+{
+	return list_linked(&d->number.link) && d->number.to == d ? d->number.value : 0;
+}
+
 struct datagram *numbers_find(const struct worker *w, uint32_t number)
 {
 	const struct number *n = find_number(w, number);

@@ -46,6 +46,9 @@ void numbers_del(struct datagram *d);
  */
 bool numbers_take(struct worker *w, struct datagram *d, struct datagram *from);
 
+/* The number of datagrams that reach it, 0: none do any more. */
+uint32_t numbers_reach(const struct datagram *d);
+
 /* The one with this number, or NULL. */
 struct datagram *numbers_find(const struct worker *w, uint32_t number);
 
