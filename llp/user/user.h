@@ -212,10 +212,6 @@ void llp_user_conn_release(struct user_conn *c);
 /* Makes the upcalls for the core's events: associations that are up, messages, all others. */
 void llp_user_events(struct user *t);
 
-/* An association in DTLS cannot send, because we have neither a certificate nor a key for its peer.
- */
-void llp_user_end_without_identity(struct user_conn *c, void *arg);
-
 /* Ends associations whose set-up takes too long. */
 void llp_user_expire(struct user *t);
 
@@ -255,8 +251,9 @@ void llp_user_cover_each(struct user *t, const struct sctp_flow *flow, void *arg
 /* Begins the link to its peer. 0; 1: it is up already, so the association need not wait; -errno. */
 int llp_user_cover_connect(struct user_conn *c);
 
-/* Why -EACCES. */
-void llp_user_cover_lacks(const struct user_conn *c, char *ret_reason, size_t len);
+/* After -EACCES: ends an association that cannot send, because we have neither a certificate nor a
+ * key for its peer. */
+void llp_user_cover_end_without_identity(struct user_conn *c, void *arg);
 
 /* The meaning of the alert in a handshake that has no end, as the end of a sentence; NULL: there
  * was none. */

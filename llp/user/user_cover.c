@@ -506,11 +506,17 @@ bool llp_user_cover_handshakes(const struct user *t, user_link_fn *fn, void *arg
 
 /* ---- out ---- */
 
-void llp_user_cover_lacks(const struct user_conn *c, char *ret_reason, size_t len)
+void llp_user_cover_end_without_identity(struct user_conn *c, void *arg)
 {
 	const struct llp_cover *cfg = &llp_user_of(c)->cover->cfg;
+	char reason[LLP_ABORT_TEXT], text[ADDR_TEXT_MAX];
 
-	cfg->lacks(cfg->arg, &c->remote, ret_reason, len);
+	(void)arg;
+	if (c->sctp.ended)
+		return;
+	cfg->lacks(cfg->arg, &c->remote, reason, sizeof(reason));
+	llp_sctp_end(&c->sctp, EACCES, "no DTLS with %s: %s", addr_host_text(&c->remote, text),
+		     reason);
 }
 
 bool llp_user_cover_seal(struct user *t, const struct sctp_batch *out, struct udp_batch *ret)
@@ -523,7 +529,7 @@ bool llp_user_cover_seal(struct user *t, const struct sctp_batch *out, struct ud
 	if (len == 0) {
 		/* The link has ended: the association repeats packets that are lost. */
 		if (dtls_connect(v->dtls, &f, t->now_us) == -EACCES)
-			llp_user_cover_each(t, &out->to, NULL, llp_user_end_without_identity);
+			llp_user_cover_each(t, &out->to, NULL, llp_user_cover_end_without_identity);
 		return false;
 	}
 	for (size_t at = 0; at < len; at += segment)

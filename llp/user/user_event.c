@@ -429,21 +429,9 @@ static void on_link_down(struct user_conn *c, bool closed, const char *reason)
 	if (r == 1)
 		on_link_up(c);
 	else if (r == -EACCES)
-		llp_user_end_without_identity(c, NULL);
+		llp_user_cover_end_without_identity(c, NULL);
 	else if (r < 0)
 		llp_sctp_end(&c->sctp, -r, "no DTLS with %s: %s", text, strerror(-r));
-}
-
-void llp_user_end_without_identity(struct user_conn *c, void *arg)
-{
-	char reason[LLP_ABORT_TEXT], text[ADDR_TEXT_MAX];
-
-	(void)arg;
-	if (c->sctp.ended)
-		return;
-	llp_user_cover_lacks(c, reason, sizeof(reason));
-	llp_sctp_end(&c->sctp, EACCES, "no DTLS with %s: %s", addr_host_text(&c->remote, text),
-		     reason);
 }
 
 static void on_link(struct user_conn *c, void *arg)
