@@ -38,7 +38,7 @@ const char *peer_access_lacks(const struct association *assoc, uint32_t flags);
 /* DTLS as the configuration has it: who has to be encrypted, and who may be. */
 struct llp_cover peer_access_cover(struct worker *w, const struct llp_cover_files *files);
 
-/* Why this host has nothing to show to that peer in a handshake: -EACCES of llp_connect_at(). */
+/* Why this host cannot show who it is to that peer: -EACCES of llp_connect_at(). */
 void peer_access_explain_lack(const struct worker *w, const struct sockaddr_storage *peer,
 			      char ret_reason[PEER_ACCESS_REASON]);
 

@@ -81,7 +81,7 @@ void udp_flush(struct udp *u);
 bool udp_blocked(const struct udp *u);
 
 /* Packets that arrived together from one address: all have `segment` bytes but the last one, which
- * may be shorter; len is their sum. An empty one comes alone, with segment 0. The bytes may be
+ * may be shorter; len is their sum. An empty one is alone, with segment 0. The bytes may be
  * changed until the function returns. */
 typedef void udp_packets_fn(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len,
 			    size_t segment);

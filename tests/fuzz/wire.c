@@ -9,7 +9,7 @@
 #include "tests/fuzz/fuzz.h"
 
 enum {
-	LATER = 250,     /* first bytes of inputs for what has come later */
+	LATER = 250,     /* first bytes of inputs for later calls */
 	DDP_BITS = 0xc3, /* T, L and DV; the four bits between are reserved */
 	TERM_BITS = 0xe0,
 	DEPTH_MAX = 128, /* largest depth of an endpoint */

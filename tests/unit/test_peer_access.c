@@ -256,7 +256,7 @@ Test(peer_access, rule_without_an_identity_proves_nobody)
 	expect_demand("no rule of peers says that");
 }
 
-/* ---- a host that has nothing to show ---- */
+/* ---- a host without a key ---- */
 
 Test(peer_access, what_a_host_lacks_is_named_with_its_key_and_its_rule)
 {

@@ -392,7 +392,7 @@ Test(reload, the_service_manager_is_notified)
 	expect_notified("READY=1");
 }
 
-/* The file knows nothing of that rule, so it is no error there. */
+/* The file does not have that rule, so it is no error there. */
 Test(reload, a_certificate_that_a_rule_of_ddpctl_demands_stays)
 {
 	const struct config_key *k = config_key_find("peers", "rules");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Promise: what a program waits for comes first in a turn, and nothing is left out for that. */
+/* Promise: a turn begins with the work that a program waits for, and leaves none out. */
 #include <criterion/criterion.h>
 
 #include <string.h>
