@@ -8,6 +8,7 @@ counts: a build is slower if the whole interval of their median says so."""
 import copy
 import math
 import os
+import re
 import statistics
 
 from figures import KIB, MIB, UNITS, Figure, Ours
@@ -18,6 +19,23 @@ NOTICED = 0.03  # smaller differences are not reported, however sure
 TESTS = [("write", "bw", MIB, "1M"), ("write", "bw", 64 * KIB, "64K"), ("send", "bw", 64 * KIB, "64K"),
          ("write", "rate", 64, "64"), ("send", "rate", 64, "64"),
          ("write", "lat", 64, "64"), ("send", "lat", 64, "64"), ("read", "lat", 64, "64")]
+
+
+def options_of(build):
+    """The words for the compiler that change its code."""
+    with open(os.path.join(build, "Makefile"), encoding="utf-8") as f:
+        values = dict(re.findall(r"^(CC|CPPFLAGS|CFLAGS|DDP_CFLAGS) = (.*)$", f.read(), re.MULTILINE))
+    values["CC"] = values["CC"].split()[-1]
+    return {w for value in values.values() for w in value.split() if not re.match(r"-W[^l]|-g$", w)}
+
+
+def difference(this, against):
+    """A sentence if the builds have other options, as without -flto: then the ratios tell that as well."""
+    here, there = options_of(this), options_of(against)
+    if here == there:
+        return None
+    return f"the builds differ: {' '.join(sorted(here - there)) or 'no option'} here alone, " \
+           f"{' '.join(sorted(there - here)) or 'no option'} there"
 
 
 class OtherLink(Link):
