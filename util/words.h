@@ -4,9 +4,9 @@
  *
  * A processor hands a store on to a later load only if the load lies within it. A wider load waits
  * until the stores before it have left for the cache, and those to memory that another processor
- * reads leave slowly: one such load took 76 ns of each Send of 64 bytes. Compilers join the members
- * of a struct into wide loads; words_apart() keeps two words apart. It also keeps a loop from
- * becoming `rep movs`, which begins slowly.
+ * reads leave slowly. Compilers join the members of a struct into wide loads; words_apart() keeps
+ * two words apart. It also keeps a loop from becoming `rep movs`, which begins slowly. The gain is
+ * small: with memcpy() 0.95 of the Writes of 64 bytes, 0.91 to 1.03, and as many Sends.
  */
 #ifndef UTIL_WORDS_H
 #define UTIL_WORDS_H
