@@ -137,6 +137,10 @@ static bool may_begin(struct dtls *d, const struct dtls_pair *p, bool theirs,
 	*ret_evicted = NULL;
 	if (theirs)
 		return admits(d, p, &p->flow, ret_evicted);
+	/* Its peer may cause this one, by HelloRequests or by a takeover that it does not answer.
+	 */
+	if (p->guest)
+		return has_place(d, p, p->share, ret_evicted);
 	return d->table.handshakes - p->counted < d->cfg.max_handshakes;
 }
 
@@ -154,7 +158,8 @@ static void give_way(struct dtls *d, struct dtls_pair *p)
 {
 	d->stats.failed++;
 	dtls_pair_drop(&p->next);
-	go_down(d, p, DTLS_END_CLOSED, "another peer has the place of this handshake");
+	if (!p->now || p->renews)
+		go_down(d, p, DTLS_END_CLOSED, "another peer has the place of this handshake");
 	dtls_pair_note(d, p);
 }
 
@@ -364,7 +369,8 @@ static bool has_output(const struct dtls_pair *p)
 void dtls_pair_note(struct dtls *d, struct dtls_pair *p)
 {
 	struct dtls_table *t = &d->table;
-	bool counted = dtls_link_is_in_handshake(p->next), theirs = counted && p->next->server;
+	bool counted = dtls_link_is_in_handshake(p->next),
+	     theirs = counted && (p->next->server || p->guest);
 
 	dtls_table_count(t, p, counted, theirs, d->now_us);
 	note_list(&t->writing, &p->writing, has_output(p));

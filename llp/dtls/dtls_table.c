@@ -94,6 +94,13 @@ void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, b
 	p->theirs = theirs;
 }
 
+static bool has_more(const struct dtls_pair *p, const struct dtls_pair *than)
+{
+	if (!than || p->share->handshakes > than->share->handshakes)
+		return true;
+	return p->share->handshakes == than->share->handshakes && than->now && !p->now;
+}
+
 /* The list begins with the oldest. */
 struct dtls_pair *dtls_table_evictable(const struct dtls_table *t, unsigned others, uint64_t now_us)
 {
@@ -102,13 +109,12 @@ struct dtls_pair *dtls_table_evictable(const struct dtls_table *t, unsigned othe
 	list_foreach (it, &t->beginning) {
 		struct dtls_pair *p = list_entry(it, struct dtls_pair, begins);
 
-		if (p->theirs && p->guest && !p->now &&
-		    (!v || p->share->handshakes > v->share->handshakes))
+		if (p->theirs && p->next->server && has_more(p, v))
 			v = p;
 	}
-	if (!v || v->share->handshakes > others + 1 || now_us - v->theirs_us >= OLD_US)
+	if (!v || v->share->handshakes > others + 1)
 		return v;
-	return NULL;
+	return !v->now && now_us - v->theirs_us >= OLD_US ? v : NULL;
 }
 
 void dtls_pair_drop(struct dtls_link **l)

@@ -76,12 +76,14 @@ void dtls_table_deinit(struct dtls_table *t);
 /* NULL: there is none. */
 struct dtls_pair *dtls_table_find(const struct dtls_table *t, const struct dtls_flow *flow);
 struct dtls_share *dtls_table_share(struct dtls_table *t, const struct dtls_flow *flow);
-/* Whether p->next is in a handshake now, and whether the peer has begun it. */
+/* Whether p->next is in a handshake now, and whether the peer has begun it, or its link. */
 void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, bool theirs,
 		      uint64_t now_us);
 /* Whose handshake has to give way to one of a peer that goes on with so many: the oldest of the
- * peer with the most, if these are two more, or if it is older than a second. Not that of a link
- * that is up, nor of one that was begun here. NULL: there is none. */
+ * peer with the most, if these are two more, or if it is older than a second and its link is not
+ * up. One of a link that is up goes after the others, and none that was begun here. NULL: there is
+ * none.
+ */
 struct dtls_pair *dtls_table_evictable(const struct dtls_table *t, unsigned others,
 				       uint64_t now_us);
 

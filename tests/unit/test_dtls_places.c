@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "llp/dtls/dtls_table.h"
 #include "tests/unit/dtls_net.h"
 
 #define SECOND ((uint64_t)1000000)
@@ -317,17 +318,82 @@ static bool is_another(void *arg, const struct dtls_flow *flow)
 	return memcmp(flow, &flood.n->end[1].peer, sizeof(*flow)) != 0;
 }
 
-/* It is the oldest one. */
+/* By other ports of the link's address. */
+static void begin_beside_the_link(unsigned n)
+{
+	struct dtls_flow from = flood.n->end[1].peer;
+
+	for (from.port = 1; n > 0; from.port++, n--)
+		cr_assert_eq(flood_from(&from, 1), 1);
+}
+
+/* It is the oldest one of those with the most. */
 Test(dtls_places, handshake_of_a_link_that_is_up_does_not_give_way)
 {
 	flood_begin_at(open_places, true);
 	cr_assert_eq(flood_from(&flood.n->end[1].peer, 1), 1);
-	for (unsigned i = 0; i < 8; i++)
-		(void)begin_by_ports(i, OF_PEERS / 8);
+	begin_beside_the_link(OF_PEERS / 8 - 1);
+	for (unsigned i = 0; i < 7; i++)
+		cr_assert_eq(begin_by_ports(i, OF_PEERS / 8), OF_PEERS / 8);
 	flood.n->now_us += SECOND;
 	for (unsigned i = 0; i < 4; i++)
 		cr_assert_eq(begin_one_more(i), 1);
 	cr_assert_eq(half_open(), OF_PEERS);
 	cr_assert_not(dtls_flows_beginning(flood.n->end[1].dtls, is_another, NULL));
 	flood_end();
+}
+
+static void say_hello_request(void)
+{
+	uint8_t p[25] = {DTLS_HANDSHAKE, 0xfe, 0xfd, [12] = 12};
+	struct span at = {p, sizeof(p)}, packet;
+
+	cr_assert_not(dtls_input(flood.n->end[1].dtls, &flood.n->end[1].peer, &at, flood.n->now_us,
+				 &packet));
+}
+
+/* We begin it, but the peer has said so, and need not go on. */
+Test(dtls_places, handshake_after_a_hello_request_is_of_the_share_of_its_address)
+{
+	flood_begin_at(open_places, true);
+	begin_beside_the_link(PLACES / 8);
+	say_hello_request();
+	cr_assert_eq(half_open(), PLACES / 8);
+	flood_end();
+	flood_begin_at(open_places, true);
+	say_hello_request();
+	cr_assert_eq(half_open(), 1);
+	begin_beside_the_link(PLACES / 8 - 1);
+	cr_assert_eq(begin_by_ports(1, 1), 1);
+	say_hello_request();
+	cr_assert_eq(half_open(), PLACES / 8 + 1);
+	flood_end();
+}
+
+/* A table with handshakes of one address, all of links that are up. */
+Test(dtls_places, links_that_are_up_give_way_by_number_alone)
+{
+	enum { HANDSHAKES = 3 };
+	static const uint64_t key[2];
+	static struct dtls_link link = {.server = true};
+	struct dtls_pair *p[HANDSHAKES];
+	struct dtls_flow from = beginner(1);
+	struct dtls_table t = {0};
+
+	cr_assert_eq(dtls_table_init(&t, PLACES, key), 0);
+	for (from.port = 0; from.port < HANDSHAKES; from.port++) {
+		p[from.port] = dtls_table_add(&t, &from, true, NULL);
+		p[from.port]->now = p[from.port]->next = &link;
+		list_add_tail(&t.beginning, &p[from.port]->begins);
+		dtls_table_count(&t, p[from.port], true, true, 0);
+	}
+	cr_expect_eq(dtls_table_evictable(&t, HANDSHAKES - 2, 0), p[0]);
+	cr_expect_null(dtls_table_evictable(&t, HANDSHAKES - 1, 10 * SECOND));
+	p[1]->now = NULL;
+	cr_expect_eq(dtls_table_evictable(&t, HANDSHAKES - 2, 0), p[1], "it has no keys yet");
+	for (unsigned i = 0; i < HANDSHAKES; i++) {
+		p[i]->now = p[i]->next = NULL;
+		dtls_table_remove(&t, p[i]);
+	}
+	dtls_table_deinit(&t);
 }
