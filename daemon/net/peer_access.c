@@ -237,7 +237,7 @@ static bool accepts_peer(void *arg, const struct sockaddr_storage *peer,
 	return false;
 }
 
-void peer_access_explain_lack(const struct worker *w, const struct sockaddr_storage *peer,
+bool peer_access_explain_lack(const struct worker *w, const struct sockaddr_storage *peer,
 			      char ret_reason[PEER_ACCESS_REASON])
 {
 	const struct daemon *d = w->daemon;
@@ -245,6 +245,9 @@ void peer_access_explain_lack(const struct worker *w, const struct sockaddr_stor
 	uint8_t ip[16];
 	int psk, rule;
 
+	*ret_reason = 0;
+	if (!find_cover(w, peer))
+		return false;
 	peers_ip(peer, ip);
 	psk = peer_rules_psk(l, ip);
 	rule = peer_rules_cover(l, ip);
@@ -257,6 +260,7 @@ void peer_access_explain_lack(const struct worker *w, const struct sockaddr_stor
 			 "this host has no certificate in use, security.certificate is missing");
 	if (rule >= 0)
 		add_rule(d, (unsigned)rule, ret_reason);
+	return true;
 }
 
 static void explain_lack(void *arg, const struct sockaddr_storage *peer, char *ret_reason,
@@ -264,7 +268,7 @@ static void explain_lack(void *arg, const struct sockaddr_storage *peer, char *r
 {
 	char reason[PEER_ACCESS_REASON];
 
-	peer_access_explain_lack(arg, peer, reason);
+	(void)peer_access_explain_lack(arg, peer, reason);
 	snprintf(ret_reason, len, "%s", reason);
 }
 

@@ -38,8 +38,9 @@ const char *peer_access_lacks(const struct association *assoc, uint32_t flags);
 /* DTLS as the configuration has it: who has to be encrypted, and who may be. */
 struct llp_cover peer_access_cover(struct worker *w, const struct llp_cover_files *files);
 
-/* Why this host cannot show who it is to that peer: -EACCES of llp_connect_at(). */
-void peer_access_explain_lack(const struct worker *w, const struct sockaddr_storage *peer,
+/* Why this host cannot show who it is to that peer: -EACCES of llp_connect_at(). False, and empty:
+ * the peer need not be encrypted, so the kernel has refused the route. */
+bool peer_access_explain_lack(const struct worker *w, const struct sockaddr_storage *peer,
 			      char ret_reason[PEER_ACCESS_REASON]);
 
 /* The files of it, our own and those of rules. Valid as long as the configuration. */

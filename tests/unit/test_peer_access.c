@@ -266,13 +266,16 @@ Test(peer_access, what_a_host_lacks_is_named_with_its_key_and_its_rule)
 	address_of(0, &peer);
 	snprintf(d.origin.file, sizeof(d.origin.file), "/etc/ddpsctpd.yaml");
 	d.origin.rule_line[0] = 12;
+	d.cfg.security.udp_port = 9900;
+	cr_expect_not(peer_access_explain_lack(&d.worker, &peer, why), "it need not be encrypted");
+	cr_expect_str_empty(why);
 	add("192.0.2.0/24 name=lab security=require");
-	peer_access_explain_lack(&d.worker, &peer, why);
+	cr_expect(peer_access_explain_lack(&d.worker, &peer, why));
 	cr_expect_str_eq(why, "this host has no certificate in use, security.certificate is "
 			      "missing (rule lab, line 12 of /etc/ddpsctpd.yaml)");
 	memset(&d.cfg.peers.rules, 0, sizeof(d.cfg.peers.rules));
 	add("192.0.2.0/24 name=lab psk=/etc/ddpsctpd/psk");
-	peer_access_explain_lack(&d.worker, &peer, why);
+	cr_expect(peer_access_explain_lack(&d.worker, &peer, why));
 	cr_expect_str_eq(why, "the key of peers.rules for it was not read, psk=/etc/ddpsctpd/psk "
 			      "(rule lab, line 12 of /etc/ddpsctpd.yaml)");
 }

@@ -75,7 +75,8 @@ static int charge_assoc(const struct qp *qp, const struct endpoint_addrs *addrs,
 	return r;
 }
 
-/* 0; -errno; or ACCT_E_LIMIT with a sentence. -EACCES: with a sentence, too. */
+/* 0; -errno; or ACCT_E_LIMIT with a sentence. -EACCES: with a sentence, too, or with an empty one.
+ */
 static int get_assoc(struct qp *qp, const struct endpoint_addrs *addrs, struct association **ret,
 		     char reason[ACCT_REASON_MAX])
 {
@@ -88,7 +89,7 @@ static int get_assoc(struct qp *qp, const struct endpoint_addrs *addrs, struct a
 	r = association_get(w, addrs, &charges, ret);
 	_Static_assert((int)ACCT_REASON_MAX >= (int)PEER_ACCESS_REASON, "both sentences fit");
 	if (r == -EACCES)
-		peer_access_explain_lack(w, &addrs->peer.a[0], reason);
+		(void)peer_access_explain_lack(w, &addrs->peer.a[0], reason);
 	if (r != -EDQUOT)
 		return r;
 	handshakes_explain(w, qp->client->uid, reason, ACCT_REASON_MAX);
@@ -132,7 +133,7 @@ static int open_assoc(struct qp *qp, const struct msg_connect *req, struct assoc
 	addrs.own_port = port_to_connect(qp->client, &addrs);
 	qp->connecting->any_local = addrs.local.n == 0;
 	r = get_assoc(qp, &addrs, ret, reason);
-	if (r > 0 || r == -EACCES)
+	if (r > 0 || (r == -EACCES && *reason))
 		return reply_refuse(rep, r > 0 ? EDQUOT : EACCES, "%s: %s", what, reason);
 	return r ? endpoint_addrs_refuse(w, what, &addrs, r, rep) : 0;
 }
