@@ -172,6 +172,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	transport_end();
 	end_links();
-	must(rules.held == 0);
+	must(rules.held == 0 && rules.links == 0);
 	return 0;
 }
