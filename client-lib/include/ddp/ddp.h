@@ -460,7 +460,7 @@ int ddp_req_notify_cq(struct ddp_cq *cq, int solicited_only);
 
 /* Returns a descriptor for poll and epoll: readable as ddp_req_notify_cq() says, and hung up when
  * the daemon has ended. ddp_poll_cq() drains it unless the CQ keeps its events. Do not use it
- * together with ddp_wait_cq() on the same CQ, which drains it as well. */
+ * together with ddp_wait_cq() on the same CQ, which drains it before it sleeps. */
 int ddp_cq_fd(struct ddp_cq *cq);
 
 /* Waits for an event of a CQ with keep_events, and takes it. timeout_ms < 0: no limit; 0: does not
@@ -722,8 +722,9 @@ int ddp_connect_name(struct ddp_id *id, const char *node, uint16_t port,
 int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param);
 int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param);
 
-/* Writes up to n paths of the session's association to ret, the primary one first. Returns the
- * number of all paths, 0 before the association is up. -ENOTCONN: the id has no session. */
+/* Writes up to n paths of the session's association to ret, at most 16, the primary one first.
+ * Returns the number of all paths, 0 before the association is up. -ENOTCONN: the id has no
+ * session. */
 int ddp_query_paths(struct ddp_id *id, struct ddp_path *ret, unsigned n);
 
 /* Makes the path to an address of the peer the primary one, for all sessions on the association.
