@@ -98,8 +98,9 @@ static bool turn_run(void *user, uint64_t now_ms)
 	any |= read_network(w, rung);
 	any |= llp_input(w->self, RX_BUDGET);
 
-	/* 4. Segments that can be sent, and 5. completions and events to the clients. Packets that
-	 * carry acknowledgments alone can wait until the programs are awake. */
+	/* 4. Segments that can be sent, and 5. completions and events to the clients. If the
+	 * clients gave no segment, packets of the transport, acknowledgments above all, leave when
+	 * the programs are awake. */
 	any |= sent = send_segments(w);
 	if (sent)
 		llp_flush(w->net);

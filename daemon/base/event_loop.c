@@ -469,7 +469,7 @@ static void on_fd(evutil_socket_t fd, short what, void *user)
 	} else if (l->blocking && !(w->what & EVENT_LOOP_EARLY)) {
 		l->due = true;
 	} else {
-		l->called = true;
+		l->called |= !l->blocking; /* an early one is the work of the turn */
 		w->cb(w->user, (what & EV_READ ? EVENT_LOOP_READ : 0) |
 				       (what & EV_WRITE ? EVENT_LOOP_WRITE : 0));
 	}

@@ -10,9 +10,9 @@
  * polling without end. Then the clients
  * are asked to ring, and the loop blocks until a descriptor, a signal or the expiry.
  * After the wake-up a turn runs before the callbacks of descriptors, so that they find the current
- * time. Bells tell at once that they were rung, so that this turn serves the client; they are read
- * after it. While the loop polls it yields the CPU between turns: the client that is about to post
- * work may be waiting for this CPU.
+ * time, except those of EVENT_LOOP_EARLY. Bells tell at once that they were rung, so that this turn
+ * serves the client; they are read after it. While the loop polls it yields the CPU between turns:
+ * the client that is about to post work may be waiting for this CPU.
  */
 #ifndef DAEMON_BASE_EVENT_LOOP_H
 #define DAEMON_BASE_EVENT_LOOP_H

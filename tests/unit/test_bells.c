@@ -134,23 +134,47 @@ Test(bells, a_client_that_rings_its_doorbell_is_served_in_the_next_turn)
 	cr_assert_not(bell_ring(c->bells.page, 0), "and its page is read in each turn");
 }
 
-Test(bells, a_client_with_a_new_completion_need_not_ring_its_doorbell)
+/* A turn completes something of this client. */
+static void complete(struct client *c)
 {
-	struct client *c = polled_client();
-	_Alignas(RING_LINE) static uint8_t mem[4096];
+	static _Alignas(RING_LINE) uint8_t mem[4096];
 	struct cq cq = {.client = c, .bell = -1};
 
 	ring_init(&cq.ring, mem, 16, sizeof(struct wqe_cqe));
 	list_init(&cq.dirty);
 	list_init(&cq.waiters);
-	fall_idle(c);
 	cr_assert(cq_reserve_now(&cq));
 	(void)cq_slot(&cq);
 	cq_push(&cq, false);
 	cr_assert(cq_ring_bells(&w));
-	cr_assert_not(bell_ring(c->bells.page, 0), "its answer is expected");
+}
+
+Test(bells, a_client_that_answers_completions_need_not_ring_its_doorbell)
+{
+	struct client *c = polled_client();
+
+	for (unsigned i = 0; i < 3; i++) {
+		cr_assert_not(bell_ring(c->bells.page, 0), "its answer is expected");
+		cr_assert(bells_take(&w));
+		cr_assert_eq(left(c), 0);
+		fall_idle(c);
+		complete(c);
+	}
+}
+
+Test(bells, a_client_that_only_receives_is_not_polled)
+{
+	struct client *c = polled_client();
+
+	ring(c, 1);
 	cr_assert(bells_take(&w));
-	cr_assert_eq(left(c), 0);
+	complete(c);
+	for (unsigned i = 0; i < 3; i++) {
+		fall_idle(c);
+		complete(c);
+		cr_assert_not(list_linked(&c->bells.polled));
+	}
+	cr_assert(bell_ring(c->bells.page, 0), "it has to ring");
 }
 
 Test(bells, a_bell_that_is_rung_while_polling_ends_is_not_lost)

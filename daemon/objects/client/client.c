@@ -213,6 +213,13 @@ void client_poll_bells(struct client *c)
 	bell_awake(c->bells.page);
 }
 
+void client_await_answer(struct client *c)
+{
+	if (c->bells.answers)
+		client_poll_bells(c);
+	c->bells.answers = false;
+}
+
 void client_ring(struct client *c, uint32_t qp)
 {
 	if (c->leaving)

@@ -61,7 +61,8 @@ struct client_notices {
 struct client_bells {
 	struct bell_page *page; /* NULL before hello */
 	struct list polled;     /* in worker.polled: the page is read in each turn */
-	uint64_t rung_ms;       /* when a bell or the doorbell rang last */
+	uint64_t rung_ms;       /* when it rang last, or got a completion that it may answer */
+	bool answers;           /* it has rung since the last one of these */
 	uint64_t rung_words;    /* words of the page that are still to be taken */
 	struct drr turn;        /* of its user, while there are any */
 	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
@@ -186,6 +187,10 @@ bool client_reads_events(const struct client *c);
 
 /* Reads the client's bell page in each turn, from the next one on. */
 void client_poll_bells(struct client *c);
+
+/* The same after a completion, for a client that has rung since the one before: it may post an
+ * answer soon. One that only receives never does. */
+void client_await_answer(struct client *c);
 
 /* Rings the bell of the queue pair with this handle, in the client's place: the next turn checks
  * the queue pair. */

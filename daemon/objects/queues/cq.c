@@ -277,8 +277,7 @@ static void ring_bell(struct cq *cq)
 
 	/* It counts for this turn only: a client that goes to sleep later reads the ring first. */
 	cq->solicited = false;
-	/* It may post its answer soon: then it need not ring. */
-	client_poll_bells(cq->client);
+	client_await_answer(cq->client);
 	if (!ring_wake(&cq->ring, solicited))
 		return;
 	doorbell_ring(cq->bell);

@@ -42,6 +42,12 @@ static void read_page(struct client *c)
 		c->bells.rung_words |= bell_take(c->bells.page);
 }
 
+static void note_rung(struct client *c)
+{
+	c->bells.rung_ms = c->worker->now_ms;
+	c->bells.answers = true;
+}
+
 void bells_take_client(struct client *c)
 {
 	unsigned n = 0;
@@ -51,7 +57,7 @@ void bells_take_client(struct client *c)
 		n += take_word(c);
 	drr_del(&c->bells.turn);
 	if (n > 0)
-		c->bells.rung_ms = c->worker->now_ms;
+		note_rung(c);
 }
 
 /* An idle client rings its doorbell from now on, unless it has rung at this very moment. */
@@ -100,7 +106,7 @@ bool bells_take(struct worker *w)
 		unsigned n = take_word(c);
 
 		if (n > 0)
-			c->bells.rung_ms = w->now_ms;
+			note_rung(c);
 		any |= n > 0;
 		budget -= n + 1;
 		drr_charge(leaf, n + 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which queue pairs have work: the bell pages that clients share. Only the pages of clients that
- * rang recently, or got completions, are polled. All other clients see the daemon as asleep and
- * ring their doorbell, after which their page is polled again. So an idle client adds no cost to a
- * turn.
+ * rang recently, or may answer a completion, are polled. All other clients see the daemon as asleep
+ * and ring their doorbell, after which their page is polled again. So an idle client adds no cost
+ * to a turn.
  */
 #ifndef DAEMON_OBJECTS_BELLS_H
 #define DAEMON_OBJECTS_BELLS_H
