@@ -109,7 +109,7 @@ struct dtls_pair *dtls_table_evictable(const struct dtls_table *t, unsigned othe
 	list_foreach (it, &t->beginning) {
 		struct dtls_pair *p = list_entry(it, struct dtls_pair, begins);
 
-		if (p->theirs && p->next->server && has_more(p, v))
+		if (p->guest && p->next->server && has_more(p, v))
 			v = p;
 	}
 	if (!v || v->share->handshakes > others + 1)

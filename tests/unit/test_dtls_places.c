@@ -391,6 +391,9 @@ Test(dtls_places, links_that_are_up_give_way_by_number_alone)
 	cr_expect_null(dtls_table_evictable(&t, HANDSHAKES - 1, 10 * SECOND));
 	p[1]->now = NULL;
 	cr_expect_eq(dtls_table_evictable(&t, HANDSHAKES - 2, 0), p[1], "it has no keys yet");
+	p[1]->guest = false;
+	cr_expect_eq(dtls_table_evictable(&t, HANDSHAKES - 2, 0), p[0], "it was begun here");
+	p[1]->guest = true;
 	for (unsigned i = 0; i < HANDSHAKES; i++) {
 		p[i]->now = p[i]->next = NULL;
 		dtls_table_remove(&t, p[i]);
