@@ -81,9 +81,8 @@ void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, b
 		      uint64_t now_us);
 /* Whose handshake has to give way to one of a peer that goes on with so many: the oldest of the
  * peer with the most, if these are two more, or if it is older than a second and its link is not
- * up. One of a link that is up goes after the others, and none that was begun here. NULL: there is
- * none.
- */
+ * up. One of a link that is up goes after the others; none that was begun here, nor of a link that
+ * was. NULL: there is none. */
 struct dtls_pair *dtls_table_evictable(const struct dtls_table *t, unsigned others,
 				       uint64_t now_us);
 
