@@ -3,13 +3,27 @@
  * A hostile peer and an arbitrary local program against proto: the input is a sequence of messages,
  * calls and requests on one association. Promises: memory is accessed only as rights permit, no
  * segment is longer than announced, DDP-SSNs and message numbers have no gaps, Reads stay within
- * ORD and IRD, and each request that was taken completes once and in order.
+ * ORD and IRD, and each request that was taken completes once and in order. Other inputs are events
+ * of one session, in any order.
  */
+#include "proto/rdmap/credit.h"
+#include "proto/session/session.h"
 #include "tests/fuzz/assoc_check.h"
 #include "util/be.h"
 #include "util/opcode.h"
 
-enum { STEPS = 400 }; /* of one input */
+enum {
+	STEPS = 400,       /* of one input */
+	LITTLE_ROOM = 128, /* a bit that is no option of endpoints */
+};
+
+/* What the endpoints of this input have for messages that wait. */
+static struct {
+	bool drawn;
+	uint32_t hold, wait_ms, window, timer_ms, records, early;
+	unsigned retry;
+	bool no_keep;
+} waits;
 
 static void pull(unsigned max)
 {
@@ -19,12 +33,27 @@ static void pull(unsigned max)
 		check_message(&m);
 }
 
+static struct pair_qp *new_qp(void)
+{
+	struct pair_qp *qp = pair_qp_as(&w.node, &w.like);
+
+	if (waits.hold > 0)
+		pair_hold(qp, waits.hold, waits.wait_ms, false);
+	if (!w.like.raw) {
+		rdmap_set_options(qp->ep, w.options);
+		rdmap_set_window(qp->ep, waits.window);
+		rdmap_set_rnr(qp->ep, waits.retry, waits.timer_ms);
+	}
+	qp->no_keep = waits.no_keep;
+	return qp;
+}
+
 static struct slot *some_slot(void)
 {
 	struct slot *s = &w.ep[in_8(&w.in) % EPS];
 
 	if (!s->qp && w.node.nqps < PAIR_QPS)
-		*s = (struct slot){.qp = pair_qp_as(&w.node, &w.like)};
+		*s = (struct slot){.qp = new_qp()};
 	return s;
 }
 
@@ -54,15 +83,35 @@ static void number(struct pair_msg *m)
 	wire_ddp_put(p, &h);
 }
 
-/* Input: stream; kind, with the distance of the DDP-SSN from the next one; length; the bytes after
+/* Tags count from 1. */
+static void receive_credit(struct pair_msg *m)
+{
+	struct wire_credit c = {.tag = in_8(&w.in)};
+
+	if (w.options & RDMAP_RNR)
+		c.tag |= WIRE_TAG_RNR;
+	c.limit = in_16(&w.in);
+	c.pos = in_16(&w.in);
+	c.wait_ms = in_8(&w.in);
+	m->ppid = WIRE_PPID_CREDIT;
+	m->len = wire_credit_put(m->b, &c);
+	pair_push(&w.node, m);
+}
+
+/* Input: kind, with the distance of the DDP-SSN from the next one; stream; length; the bytes after
  * the DDP-SSN. */
 static void receive(bool whole)
 {
 	static struct pair_msg m;
 	uint8_t kind = in_8(&w.in);
+	int distance = waits.drawn && kind & 8 ? -(kind >> 4) : kind >> 4;
 	uint16_t len;
 
 	m.sid = in_8(&w.in);
+	if (kind & 8 && w.options & RDMAP_CREDITS) {
+		receive_credit(&m);
+		return;
+	}
 	m.ppid = kind & 1 ? WIRE_PPID_CONTROL : WIRE_PPID_SEGMENT;
 	if (kind & 2)
 		m.ppid = in_32(&w.in);
@@ -70,7 +119,7 @@ static void receive(bool whole)
 	m.len = len % (PAIR_MSG_MAX + 1);
 	memset(m.b, 0, sizeof(m.b));
 	if (m.len >= WIRE_SSN_LEN) {
-		be_put16(m.b, (uint16_t)(due(m.sid) + (kind >> 4)));
+		be_put16(m.b, (uint16_t)(due(m.sid) + distance));
 		in_fill(&w.in, m.b + WIRE_SSN_LEN, m.len - WIRE_SSN_LEN);
 	}
 	if (whole && m.len >= WIRE_SSN_LEN)
@@ -94,7 +143,8 @@ static struct assoc_params draw_params(struct wire_enh *enh)
 	uint8_t bits = in_8(&w.in);
 	struct assoc_params o = {.priv = priv, .len = bits & 4 ? in_16(&w.in) : in_8(&w.in)};
 
-	o.len %= WIRE_PRIVATE_MAX - WIRE_ENH_LEN + 1;
+	o.len %= WIRE_PRIVATE_MAX - WIRE_ENH_LEN + 1 -
+		 (w.options & RDMAP_CREDITS ? WIRE_OFFER_LEN : 0);
 	if (!(bits & 1) || w.like.raw)
 		return o;
 	enh->p2p = bits & 2;
@@ -265,12 +315,13 @@ static void recv_one(void)
 		return;
 	r.cookie = 1000 + s->qp->recv_posted;
 	s->qp->recv[s->qp->recv_posted++] = r;
+	pair_wake(s->qp);
 }
 
 static void pass_time(void)
 {
 	w.now += in_8(&w.in) * 8;
-	assoc_tick(w.node.assoc, w.now);
+	pair_tick(&w.node, w.now);
 }
 
 /* ---- one input ---- */
@@ -324,6 +375,32 @@ static void step(void)
 	must(assoc_expiry(w.node.assoc) > 0);
 }
 
+/* What needs another option, or a hold, goes without. */
+static void draw_options(void)
+{
+	static const uint32_t size[] = {0, 256, 4096, 1 << 19};
+	uint8_t how = in_8(&w.in);
+	uint8_t draw = in_8(&w.in);
+	unsigned o = draw & ~(unsigned)(RDMAP_ACKED | LITTLE_ROOM);
+
+	waits.drawn = true;
+	waits.records = draw & LITTLE_ROOM ? 4 : 64;
+	waits.early = draw & LITTLE_ROOM ? 512 : 8192;
+	waits.hold = size[how & 3];
+	waits.wait_ms = how & 4 ? 50 : 0;
+	waits.retry = how >> 4 & 7;
+	waits.timer_ms = 1 + in_8(&w.in);
+	waits.window = how & 8 ? credit_window(waits.hold) : 0;
+	waits.no_keep = how & 128;
+	if (waits.hold == 0)
+		o &= ~(unsigned)(RDMAP_PLACE_IN_ORDER | RDMAP_RNR);
+	if (!(o & RDMAP_PLACE_IN_ORDER))
+		o &= ~(unsigned)RDMAP_IMM_OF_SEND;
+	if (!(o & RDMAP_CREDITS))
+		o &= ~(unsigned)RDMAP_RNR;
+	w.options = o;
+}
+
 static void begin(void)
 {
 	uint8_t bits = in_8(&w.in), limits = in_8(&w.in);
@@ -338,6 +415,11 @@ static void begin(void)
 		.ord = limits & 3,
 		.ird = limits >> 2 & 3,
 	};
+	if (bits & 32 && !w.like.raw) {
+		draw_options();
+		cfg.records_max = waits.records;
+		cfg.early_max = waits.early;
+	}
 	pair_init(&w.node, &cfg);
 	if (bits & 16)
 		w.node.mulpdu = WIRE_MULPDU_MIN;
@@ -361,9 +443,58 @@ static void finish(void)
 	pair_deinit(&w.node);
 }
 
+/* ---- a session alone ---- */
+
+/* What the association knows of it. */
+struct promised {
+	bool endpoint; /* one is bound */
+	bool answer;   /* a program was asked about an Initiate */
+};
+
+static void follow(struct promised *o, unsigned todo)
+{
+	must(!(todo & SESSION_DO_REQUEST) || !o->answer);
+	o->endpoint |= (todo & (SESSION_DO_INITIATE | SESSION_DO_ACCEPT)) != 0;
+	o->answer |= (todo & SESSION_DO_REQUEST) != 0;
+	if (todo & (SESSION_DO_REJECTED | SESSION_DO_REFUSED | SESSION_DO_END))
+		o->endpoint = false;
+	if (todo &
+	    (SESSION_DO_ACCEPT | SESSION_DO_REJECT | SESSION_DO_TERMINATE | SESSION_DO_WITHDRAW))
+		o->answer = false;
+}
+
+/* Promises: data changes no state; a session that is over has no endpoint, and one that waits for a
+ * program has asked it once; no session outlives its association. */
+static void alone(void)
+{
+	const struct session_trace quiet = {.fn = NULL};
+	struct session s = {.trace = &quiet};
+	struct promised o = {.endpoint = false};
+
+	while (w.in.left > 0) {
+		enum session_event ev = in_8(&w.in) % SESSION_EVENT_COUNT;
+		enum session_state from = s.state;
+		unsigned todo = session_event(&s, ev);
+
+		must(s.state < SESSION_STATE_COUNT && *session_state_str(s.state) != '?');
+		must(!(todo & SESSION_DO_DELIVER) ||
+		     (todo == SESSION_DO_DELIVER && s.state == from));
+		must(ev != SESSION_LOST || s.state == SESSION_IDLE);
+		follow(&o, todo);
+		must(o.answer == (s.state == SESSION_PENDING));
+		must(!o.endpoint || (s.state != SESSION_IDLE && s.state != SESSION_PENDING &&
+				     s.state < SESSION_LAST_CHUNK));
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	w = (struct world){.in = {data, size}};
+	memset(&waits, 0, sizeof(waits));
+	if (size > 0 && data[0] & 64) {
+		alone();
+		return 0;
+	}
 	begin();
 	for (unsigned i = 0; i < STEPS && w.in.left > 0; i++)
 		step();

@@ -74,8 +74,19 @@ static void check_segment(const struct pair_msg *m)
 	*msn += h.last;
 }
 
+/* It has no DDP-SSN. */
+static void check_credit(const struct pair_msg *m)
+{
+	must(w.options & RDMAP_CREDITS && m->sid < STREAMS);
+	must(m->len == WIRE_CREDIT_LEN || (m->len == WIRE_NOT_READY_LEN && w.options & RDMAP_RNR));
+}
+
 void check_message(const struct pair_msg *m)
 {
+	if (m->ppid == WIRE_PPID_CREDIT) {
+		check_credit(m);
+		return;
+	}
 	must(m->sid < STREAMS && be_get16(m->b) == w.tx_ssn[m->sid]++);
 	if (m->ppid == WIRE_PPID_SEGMENT) {
 		check_segment(m);
@@ -99,6 +110,8 @@ static struct slot *slot_of(const struct rdmap *ep)
 /* Its session has ended: all requests that it took are complete. */
 static void retire(struct slot *s)
 {
+	if (rdmap_keeps_recvs(s->qp->ep))
+		rdmap_flush_recvs(s->qp->ep);
 	check_slot(s);
 	must(s->sends == s->qp->taken && s->recvs == s->qp->recv_taken);
 	*s = (struct slot){0};

@@ -34,6 +34,7 @@ struct world {
 	struct pair_node node;
 	struct rdmap_cfg like;
 	struct slot ep[EPS];
+	unsigned options; /* of the endpoints: RDMAP_PLACE_IN_ORDER ... */
 	uint64_t now;
 	bool held; /* the transport is full */
 	uint16_t tx_ssn[STREAMS];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A stack of SCTP with a live association, and a script of packets against it. Packets get the
- * right ports, tag and checksum unless the script wants others. Promises: nothing but the stack's
- * memory is touched, memory is bounded, output ends, and everything is given back.
+ * right ports, tag and checksum unless the script wants others. Some scripts also say from where
+ * each packet comes, and what the stack lacks. Promises: nothing but the stack's memory is touched,
+ * memory is bounded, output ends, and everything is given back.
  */
 #include "sctp/base/path.h"
 #include "sctp/wire/param.h"
@@ -17,6 +18,7 @@ enum {
 	PEER_TAG = 0x01020304,
 	PEER_TSN = 1000,
 	MEMORY = 4 << 20, /* of queued data */
+	LINK = 2,         /* our address that is valid on one link only */
 	STEPS = 200,
 	ROUNDS = 20000, /* packets that one turn may send */
 };
@@ -27,6 +29,8 @@ static struct sctp_assoc *assoc; /* NULL: none, or it ended */
 static uint16_t own_port, peer_port;
 static uint32_t own_tag, peer_tag;
 static uint64_t now, held, number;
+static bool places;      /* the script says from where packets come */
+static unsigned fail_at; /* the allocation that fails; 0: none */
 static struct sctp_batch batch;
 static struct {
 	uint8_t bytes[SCTP_COOKIE_MAX];
@@ -38,6 +42,8 @@ static struct {
 static void *take(void *user, size_t len)
 {
 	(void)user;
+	if (fail_at && --fail_at == 0)
+		return NULL;
 	held += len;
 	return malloc(len);
 }
@@ -95,7 +101,8 @@ static void look(void)
 		len += (uint32_t)batch.span[i].len;
 		total += (uint32_t)batch.span[i].len;
 		if (len == batch.segment || i + 1 == batch.nspans) {
-			must(crc32c_check(pkt, len));
+			must(crc32c_check(pkt, len) ||
+			     (batch.to.covered && be_get32(pkt + SCTP_CHECKSUM) == 0));
 			keep_cookie(pkt, len);
 			len = 0;
 		}
@@ -145,15 +152,34 @@ static void turn(void)
 
 /* ---- packets ---- */
 
+static struct sctp_addr on_link(uint8_t last)
+{
+	return (struct sctp_addr){.ip = {0xfe, 0x80, [15] = last}, .scope = 3};
+}
+
+/* Another UDP port, a cover, another host, another family. */
+static struct sctp_flow place(uint8_t local)
+{
+	uint8_t how = places ? in_8(&in) : 0;
+	struct sctp_flow from = {
+		.udp_port = (uint16_t)(UDP + (how & 1)), .local = local & 1, .covered = how & 2};
+
+	from.peer = sctp_addr_v4((const uint8_t[]){10, 0, local & 1, how & 4 ? 3 : 2});
+	if (how & 8) {
+		from.local = LINK;
+		from.peer = on_link(2);
+	}
+	return from;
+}
+
 static void deliver(uint8_t *p, size_t len, uint8_t local)
 {
-	struct sctp_flow from = {.udp_port = UDP, .local = local & 1};
+	struct sctp_flow from = place(local);
 	/* The sanitizer sees what is read beyond the end. */
 	uint8_t *exact = malloc(len ? len : 1);
 
 	must(exact);
 	memcpy(exact, p, len);
-	from.peer = sctp_addr_v4((const uint8_t[]){10, 0, local & 1, 2});
 	sctp_input(s, &from, exact, len, now);
 	events();
 	free(exact);
@@ -324,16 +350,23 @@ static void accept_one(void)
 
 static void open_one(void)
 {
-	const uint8_t local[] = {0, 1};
+	const uint8_t local[] = {0, 1, LINK};
 	struct sctp_addr peer[] = {sctp_addr_v4((const uint8_t[]){10, 0, 0, 2}),
-				   sctp_addr_v4((const uint8_t[]){10, 0, 1, 2})};
-	const struct sctp_connect to = {.peer = peer,
-					.npeer = 1 + in_8(&in) % 2,
-					.port = PEER_PORT,
-					.local = local,
-					.nlocal = 2};
+				   sctp_addr_v4((const uint8_t[]){10, 0, 1, 2}), on_link(2)};
+	uint8_t how = in_8(&in), first = places && how & 4 ? LINK : 0;
+	struct sctp_connect to = {.peer = peer + first,
+				  .npeer = first ? 1 : 1 + how % 2,
+				  .port = PEER_PORT,
+				  .local = local + first,
+				  .nlocal = first ? 1 : 2};
 	struct sctp_assoc *a;
 
+	if (places && how & 2) {
+		to.npeer = to.nlocal = 1;
+		to.covered_port = UDP;
+	}
+	if (places && how & 8)
+		to.own_port = OWN_PORT;
 	if (sctp_assoc_connect(s, &to, &a))
 		return;
 	own_port = a->id.own_port;
@@ -415,6 +448,8 @@ static void step(void)
 			sctp_assoc_shutdown(assoc, now);
 		else if (assoc && what & 128)
 			assoc = sctp_assoc_free(assoc);
+		else if (assoc && places)
+			sctp_assoc_ask(assoc, now);
 		turn();
 		break;
 	case 9:
@@ -428,12 +463,27 @@ static void step(void)
 	}
 }
 
+/* What the stack lacks. */
+static void lack(struct sctp_config *cfg)
+{
+	uint8_t what = in_8(&in);
+
+	if (what & 1)
+		cfg->heartbeat_us = 0;
+	if (what & 2)
+		cfg->path_max_retrans = 1;
+	if (what & 4)
+		cfg->max_memory = 1 << 18;
+	if (what & 8)
+		cfg->max_assocs = 1;
+}
+
 static void start(void)
 {
 	struct sctp_config cfg = {
 		.local = {sctp_addr_v4((const uint8_t[]){10, 0, 0, 1}),
-			  sctp_addr_v4((const uint8_t[]){10, 0, 1, 1})},
-		.nlocal = 2,
+			  sctp_addr_v4((const uint8_t[]){10, 0, 1, 1}), on_link(1)},
+		.nlocal = 3,
 		.udp_port = UDP,
 		.streams = 10,
 		.adaptation = 1,
@@ -454,9 +504,12 @@ static void start(void)
 		.mem = {take, give, NULL},
 		.random = fill,
 	};
-	const uint8_t all[] = {0, 1};
+	const uint8_t all[] = {0, 1, LINK};
 	struct sctp_listener *l;
 
+	if (places)
+		lack(&cfg);
+	fail_at = 0;
 	now = 1000000;
 	number = 1;
 	assoc = NULL;
@@ -464,7 +517,8 @@ static void start(void)
 	peer_port = PEER_PORT;
 	own_tag = peer_tag = cookie.len = 0;
 	must(sctp_open(&cfg, now, &s) == SCTP_E_OK);
-	must(sctp_listen(s, all, 2, true, OWN_PORT, NULL, &l) == SCTP_E_OK);
+	must(sctp_listen(s, all, places ? 3 : 2, true, OWN_PORT, NULL, &l) == SCTP_E_OK);
+	fail_at = places ? in_8(&in) : 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -472,8 +526,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	uint8_t how;
 
 	in = (struct input){bytes, size};
-	start();
 	how = in_8(&in);
+	places = how & 16;
+	start();
 	if (how % 4 == 0)
 		accept_one();
 	else if (how % 4 == 1)
