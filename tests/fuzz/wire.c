@@ -3,13 +3,18 @@
  * Headers: decoding and encoding gives the same bytes, except for reserved bits. The first byte
  * selects the header.
  */
+#include "daemon/objects/datagrams/flight.h"
+#include "daemon/objects/datagrams/wire_datagram.h"
+#include "ipc/wqe.h"
 #include "proto/session/enh.h"
 #include "proto/ddp/perr.h"
 #include "proto/ddp/wire.h"
 #include "tests/fuzz/fuzz.h"
+#include "util/service_key.h"
 
 enum {
 	LATER = 250,     /* first bytes of inputs for later calls */
+	LATEST = 254,    /* and of those for the latest */
 	DDP_BITS = 0xc3, /* T, L and DV; the four bits between are reserved */
 	TERM_BITS = 0xe0,
 	DEPTH_MAX = 128, /* largest depth of an endpoint */
@@ -182,6 +187,38 @@ static void credit(const uint8_t *p, size_t n)
 	must(!memcmp(again, p, c.wait_ms ? WIRE_NOT_READY_LEN : WIRE_CREDIT_LEN));
 }
 
+/* At the start of the private data of an Initiate. */
+static void service_key(const uint8_t *p, size_t n)
+{
+	uint8_t again[SERVICE_KEY_LEN];
+	uint64_t key = 0;
+
+	if (service_key_get(p, n, &key) != SERVICE_KEY_E_OK) {
+		must(key == 0);
+		return;
+	}
+	must(key != 0 && n >= sizeof(again));
+	service_key_put(again, key);
+	must(!memcmp(again, p, sizeof(again)));
+}
+
+/* Immediate data without its flag are not repeated. */
+static void datagram(const uint8_t *p, size_t n)
+{
+	enum { AT_IMM = 16 };
+	uint8_t again[WIRE_DATAGRAM_HEAD];
+	struct flight f;
+
+	if (!wire_datagram_get((uint8_t *)(uintptr_t)p, (uint32_t)n, &f))
+		return;
+	must(f.from_number < WQE_NUMBERS && f.number < WQE_NUMBERS);
+	must(f.len <= WQE_DATAGRAM_MAX && f.nbytes == 1 && f.bytes[0].len == f.len);
+	must(f.bytes[0].p == p + sizeof(again) && n == sizeof(again) + f.len);
+	wire_datagram_put(again, &f);
+	must(wire_datagram_len(again) == n);
+	must(!memcmp(again, p, f.immediate ? sizeof(again) : AT_IMM));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const headers[])(const uint8_t *p, size_t n) = {
@@ -189,7 +226,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		terminate, term_word,    negotiation,
 	};
 
-	if (size > 0 && data[0] >= LATER)
+	if (size > 0 && data[0] >= LATEST)
+		(data[0] % 2 ? service_key : datagram)(data + 1, size - 1);
+	else if (size > 0 && data[0] >= LATER)
 		(data[0] % 2 ? offer : credit)(data + 1, size - 1);
 	else if (size > 0)
 		headers[data[0] % (sizeof(headers) / sizeof(headers[0]))](data + 1, size - 1);
