@@ -62,9 +62,9 @@ struct dtls_pair *dtls_pair_add(struct dtls *d, const struct dtls_flow *flow, bo
 
 /* Peers may begin three quarters of all, and an eighth from one address: programs here, and
  * takeovers, have the rest. */
-static bool leaves_room(unsigned all, unsigned of_address, unsigned most)
+static bool leaves_room(unsigned theirs, unsigned of_address, unsigned most)
 {
-	return all < most - most / 4 && of_address < (most + 7) / 8;
+	return theirs < most - most / 4 && of_address < (most + 7) / 8;
 }
 
 /* max_handshakes of all may begin at once, and an eighth of these from one address. */
@@ -102,11 +102,12 @@ static bool has_rate(const struct dtls *d, const struct dtls_pair *p, const stru
 static bool has_place(const struct dtls *d, const struct dtls_pair *p, const struct dtls_share *s,
 		      struct dtls_pair **ret_evicted)
 {
-	unsigned all = d->table.handshakes - (p && p->counted);
-	unsigned own = s->handshakes - (p && p->theirs), most = d->cfg.max_handshakes;
+	unsigned all = d->table.handshakes - (p && p->counted), most = d->cfg.max_handshakes;
+	unsigned theirs = d->table.theirs - (p && p->theirs);
+	unsigned own = s->handshakes - (p && p->theirs);
 
 	*ret_evicted = NULL;
-	if (leaves_room(all, own, most))
+	if (all < most && leaves_room(theirs, own, most))
 		return true;
 	if (leaves_room(0, own, most))
 		*ret_evicted = dtls_table_evictable(&d->table, own, d->now_us);

@@ -86,6 +86,8 @@ void dtls_table_count(struct dtls_table *t, struct dtls_pair *p, bool counted, b
 {
 	t->handshakes += counted;
 	t->handshakes -= p->counted;
+	t->theirs += theirs;
+	t->theirs -= p->theirs;
 	p->share->handshakes += theirs;
 	p->share->handshakes -= p->theirs;
 	if (theirs && !p->theirs)

@@ -59,7 +59,7 @@ struct dtls_share {
 struct dtls_table {
 	uint64_t key[2];
 	unsigned nbuckets, n, guests; /* guests: that peers have begun */
-	unsigned handshakes;          /* of p->next that go on */
+	unsigned handshakes, theirs;  /* of p->next that go on; of these, that peers have begun */
 	struct dtls_share share[DTLS_ADDRESSES];
 	struct list all;
 	struct list *bucket;

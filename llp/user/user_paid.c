@@ -37,7 +37,8 @@ static struct user_payment *find_unused(struct user_paid *p)
 	return NULL;
 }
 
-/* Handshakes of peers, and takeovers, leave so many to programs here. */
+/* Handshakes of peers, and takeovers, leave so many to programs here, which leave an eighth to
+ * them. */
 static unsigned left_for_programs(const struct user_paid *p, const struct dtls *d)
 {
 	struct dtls_stats s;
@@ -45,7 +46,8 @@ static unsigned left_for_programs(const struct user_paid *p, const struct dtls *
 
 	dtls_stats(d, &s);
 	others = s.handshakes - min_u64(s.handshakes, p->n);
-	return USER_HANDSHAKES - (unsigned)min_u64(others, USER_HANDSHAKES);
+	return USER_HANDSHAKES -
+	       (unsigned)min_u64(max_u64(others, USER_HANDSHAKES / 8), USER_HANDSHAKES);
 }
 
 /* A handshake may be on its way that the peer has begun. */

@@ -107,8 +107,6 @@ static void *pays(void *arg, void *user, unsigned most)
 	(void)arg;
 	(void)user;
 	cover_bank.most = most;
-	if (most < cover_bank.least)
-		cover_bank.least = most;
 	if (cover_bank.empty)
 		return NULL;
 	cover_bank.held++;

@@ -32,7 +32,7 @@ extern uint16_t cover_clear_port, cover_port;
 
 /* Who pays for handshakes and links of both hosts. */
 extern struct cover_bank {
-	unsigned held, begun, ended, most, least;
+	unsigned held, begun, ended, most;
 	unsigned links, most_links;
 	bool empty, no_links;
 } cover_bank;

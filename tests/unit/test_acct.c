@@ -241,7 +241,7 @@ static void default_limits(void)
 	acct_set_total(a, ACCT_DESCRIPTORS, 65400); /* of 65536 */
 	acct_set_total(a, ACCT_CLIENTS, 7680);
 	acct_set_total(a, ACCT_RESERVE, 256);
-	acct_set_total(a, ACCT_HANDSHAKES, 256);
+	acct_set_total(a, ACCT_HANDSHAKES, 224); /* of 256 */
 	acct_set_total(a, ACCT_LINKS, 12288);
 	acct_set_total(a, ACCT_ADMINS, 16);
 }
@@ -290,7 +290,7 @@ Test(acct, the_first_two_reach_each_limit_and_the_twenty_first_finds_a_share)
 		{ACCT_MAPS, 48379, 5376, 69},
 		{ACCT_DESCRIPTORS, 49050, 5450, 70},
 		{ACCT_RESERVE, 8, 8, 4},
-		{ACCT_HANDSHAKES, 128, 43, 1},
+		{ACCT_HANDSHAKES, 128, 32, 1},
 		{ACCT_LINKS, 9216, 1024, 13},
 		{ACCT_ADMINS, 8, 3, 0},
 	};

@@ -284,6 +284,22 @@ Test(dtls_places, few_addresses_leave_places_to_others)
 	flood_end();
 }
 
+/* Peers have what is left: of three quarters of all, which they may have, no program takes any. */
+Test(dtls_places, programs_here_leave_handshakes_to_peers)
+{
+	struct dtls_flow here = {.port = 1};
+
+	flood_begin_at(open_places, false);
+	for (; here.port <= OF_PEERS; here.port++)
+		cr_assert_eq(dtls_connect(flood.n->end[1].dtls, &here, flood.n->now_us), 0);
+	cr_assert_eq(begin_by_ports(1, PLACES / 8), PLACES / 8);
+	cr_assert_eq(begin_by_ports(2, PLACES / 8), PLACES / 8);
+	cr_assert_eq(half_open(), PLACES);
+	around(begin_by_ports(3, PLACES / 8), PLACES / 4 / 3);
+	cr_assert_eq(half_open(), PLACES);
+	flood_end();
+}
+
 /* Eight addresses have the same number of places. */
 static void take_all_places(void)
 {
