@@ -9,6 +9,7 @@
  */
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,7 @@ static void ask(void)
 	struct rdma_cm_id *listener, *id, *asked;
 	struct rdma_cm_event *ev;
 	struct ibv_qp_init_attr init = {.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+	struct ibv_srq_init_attr queue = {.attr = {.max_wr = 8, .max_sge = 1}};
 
 	VERB(client && server);
 	VERB(rdma_create_id(server, &listener, NULL, RDMA_PS_TCP) == 0);
@@ -90,7 +92,9 @@ static void ask(void)
 	expect(client, RDMA_CM_EVENT_ADDR_RESOLVED);
 	VERB(rdma_resolve_route(id, 2000) == 0);
 	expect(client, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	VERB(rdma_create_srq(id, NULL, &queue) == 0);
 	VERB(rdma_create_qp(id, NULL, &init) == 0);
+	VERB(id->qp->srq == id->srq && init.srq == id->srq);
 	VERB(rdma_connect(id, &param) == 0);
 	VERB(rdma_get_cm_event(server, &ev) == 0);
 	VERB(ev->event == RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -98,6 +102,7 @@ static void ask(void)
 	VERB(rdma_ack_cm_event(ev) == 0);
 	VERB(rdma_destroy_id(asked) == 0);
 	rdma_destroy_qp(id);
+	rdma_destroy_srq(id);
 	VERB(rdma_destroy_id(id) == 0);
 	VERB(rdma_destroy_id(listener) == 0);
 	rdma_destroy_event_channel(client);

@@ -252,8 +252,16 @@ static void srq_recv(struct ibv_srq *srq, uint64_t wr_id)
 	VERB(ibv_post_srq_recv(srq, &wr, &bad) == 0);
 }
 
+static void set_limit(struct ibv_srq *srq, uint32_t limit)
+{
+	struct ibv_srq_attr attr = {.srq_limit = limit};
+
+	VERB(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT) == 0);
+	VERB(ibv_query_srq(srq, &attr) == 0 && attr.srq_limit == limit);
+}
+
 /* Sends of two queue pairs arrive in the receives of one queue, each once. */
-static void share(struct ibv_srq *srq)
+static void share(struct ibv_srq *srq, uint32_t limit)
 {
 	struct pair p[2];
 	unsigned seen = 0;
@@ -267,6 +275,7 @@ static void share(struct ibv_srq *srq)
 	VERB(ibv_destroy_srq(srq) == EBUSY);
 	for (unsigned i = 0; i < 8; i++)
 		srq_recv(srq, i);
+	set_limit(srq, limit);
 	for (unsigned i = 0; i < 8; i++) {
 		struct ibv_sge from = side_sge(&a, 0, 600);
 		struct ibv_send_wr wr = {.wr_id = i, .opcode = IBV_WR_SEND};
@@ -287,7 +296,7 @@ static void share(struct ibv_srq *srq)
 
 static void shared_receives(void)
 {
-	struct ibv_srq_init_attr init = {.attr = {.max_wr = 16, .max_sge = 2, .srq_limit = 4}};
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 16, .max_sge = 2, .srq_limit = 400}};
 	struct ibv_srq_init_attr_ex ex = {
 		.attr = {.max_wr = 16, .max_sge = 1},
 		.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE,
@@ -299,14 +308,14 @@ static void shared_receives(void)
 	struct ibv_srq *srq;
 
 	VERB(srq = ibv_create_srq(b.pd, &init));
-	VERB(ibv_query_srq(srq, &attr) == 0 && attr.max_wr >= 16 && attr.srq_limit == 4);
-	share(srq);
+	VERB(ibv_query_srq(srq, &attr) == 0 && attr.max_wr >= 16 && attr.srq_limit == 0);
+	share(srq, 4);
 	VERB(ibv_get_async_event(b.ctx, &ev) == 0);
 	VERB(ev.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && ev.element.srq == srq);
 	ibv_ack_async_event(&ev);
 	VERB(ibv_destroy_srq(srq) == 0);
 	VERB(srq = ibv_create_srq_ex(b.ctx, &ex));
-	share(srq);
+	share(srq, 0);
 	VERB(ibv_destroy_srq(srq) == 0);
 }
 

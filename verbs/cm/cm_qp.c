@@ -41,18 +41,19 @@ static void free_cqs(struct rdma_cm_id *id)
 	id->send_cq_channel = id->recv_cq_channel = NULL;
 }
 
+/* Those of the id are for a program that brings none. */
 static int own_cqs(struct rdma_cm_id *id, struct ibv_qp_init_attr *attr)
 {
-	if (!attr->recv_cq) {
-		if (own_cq(id, attr->cap.max_recv_wr, &id->recv_cq_channel, &id->recv_cq))
-			return -1;
+	if (!attr->recv_cq && !id->recv_cq &&
+	    own_cq(id, attr->cap.max_recv_wr, &id->recv_cq_channel, &id->recv_cq))
+		return -1;
+	if (!attr->send_cq && !id->send_cq &&
+	    own_cq(id, attr->cap.max_send_wr, &id->send_cq_channel, &id->send_cq))
+		return -1;
+	if (!attr->recv_cq)
 		attr->recv_cq = id->recv_cq;
-	}
-	if (!attr->send_cq) {
-		if (own_cq(id, attr->cap.max_send_wr, &id->send_cq_channel, &id->send_cq))
-			return -1;
+	if (!attr->send_cq)
 		attr->send_cq = id->send_cq;
-	}
 	return 0;
 }
 
@@ -131,6 +132,8 @@ int rdma_create_qp(struct rdma_cm_id *ibv, struct ibv_pd *pd, struct ibv_qp_init
 		return cm_fail(EINVAL);
 	if (!pd)
 		pd = ibv->pd;
+	if (!attr->srq)
+		attr->srq = ibv->srq; /* of rdma_create_srq() */
 	if (pd && own_cqs(ibv, attr) == 0)
 		qp = attr->qp_type == IBV_QPT_UD ? create_for_datagrams(pd, attr)
 						 : create_for_session(id, pd, attr);

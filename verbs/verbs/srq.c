@@ -33,13 +33,13 @@ static void on_limit(struct host_watch *w, enum ddp_async_type type)
 		async_push(&context_of(s->ibv.context)->async, &out);
 }
 
+/* srq_limit is for ibv_modify_srq() alone, and may be anything here. */
 static int open_srq(struct srq *s, struct ibv_pd *pd, const struct ibv_srq_attr *attr)
 {
 	const struct ddp_srq_attr a = {
 		.struct_size = sizeof(a),
 		.max_wr = attr->max_wr,
 		.max_sge = attr->max_sge,
-		.limit = attr->srq_limit,
 	};
 	int r = host_start_events(context_of(pd->context)->host);
 
