@@ -229,7 +229,8 @@ static int check_rereg(const struct mr *mr, unsigned what, const struct ddp_rere
 		return reason_fail(-EINVAL, "ddp_rereg_mr: the new PD is not set");
 	if (what & DDP_REREG_PD && a->pd->ctx != mr->pub.pd->ctx)
 		return reason_fail(-EINVAL, "ddp_rereg_mr: MR and PD belong to different contexts");
-	if (mr->copied.agent && access & WRITES & ~mr->access && !(what & DDP_REREG_TRANSLATION))
+	if (mr->copied.agent && access & WRITES && !(mr->access & WRITES) &&
+	    !(what & DDP_REREG_TRANSLATION))
 		return reason_fail(-EOPNOTSUPP,
 				   "ddp_rereg_mr: the memory is copied, and was registered "
 				   "without the right to write");

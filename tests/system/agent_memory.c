@@ -241,6 +241,10 @@ static void registers_again(struct ddp_mr *mr, uint8_t *p)
 	attr.access = RIG_ALL;
 	attr.pd = b.pd;
 	MUST(ddp_rereg_mr(mr, DDP_REREG_ACCESS | DDP_REREG_PD, &attr));
+	attr.access = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_REMOTE_READ;
+	MUST(ddp_rereg_mr(mr, DDP_REREG_ACCESS, &attr));
+	attr.access = RIG_ALL; /* it may be written already, so peers may get that right */
+	MUST(ddp_rereg_mr(mr, DDP_REREG_ACCESS, &attr));
 	*end_at(&a, 0) = 12;
 	peer_writes(mr, mr->iova, 1);
 	peer_reads(mr, mr->iova, 1);
