@@ -17,6 +17,7 @@
 #include "ipc/wqe.h"
 #include "llp/common/llp.h"
 #include "proto/rdmap/rdmap.h"
+#include "util/checked.h"
 
 int serve_hello(struct client *c, const struct msg_hello *req, struct msg_hello_reply *ret,
 		struct reply *rep)
@@ -45,6 +46,14 @@ static uint32_t most(const struct config_limits *l, enum acct_kind kind)
 	return (uint32_t)limits_of_client(l, kind);
 }
 
+/* A ring has a power of two of entries. */
+static uint32_t ring_most(uint32_t most)
+{
+	while (!checked_pow2(most))
+		most &= most - 1;
+	return most;
+}
+
 static void report_limits(const struct config_limits *l, struct msg_caps *ret)
 {
 	ret->max_pd = most(l, ACCT_PDS);
@@ -54,8 +63,8 @@ static void report_limits(const struct config_limits *l, struct msg_caps *ret)
 	ret->max_cq = most(l, ACCT_CQS);
 	ret->max_qp = most(l, ACCT_QPS);
 	ret->max_srq = most(l, ACCT_SRQS);
-	ret->max_qp_wr = l->qp_wr;
-	ret->max_cqe = l->cqe;
+	ret->max_qp_wr = ring_most(l->qp_wr);
+	ret->max_cqe = ring_most(l->cqe);
 }
 
 static uint64_t us(struct timeval t)

@@ -10,7 +10,7 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 # The numbers of limits.c.
 a=$(address 0)
 daemon a "$a" 'limits:' '  clients: 5' '  pds: 3' '  mrs: 5' '  mr_bytes: 2MiB' '  mws: 3' '  cqs: 4' '  qps: 4' \
-	'  srqs: 2' '  listeners: 2' '  qp_wr: 64' '  cqe: 256'
+	'  srqs: 2' '  listeners: 2' '  qp_wr: 100' '  cqe: 300'
 # For another user.
 chmod 0711 "$tmp"
 chmod 0666 "$(socket_of a)"
