@@ -2,6 +2,7 @@
 /* Objects of ddp_easy.h: their begin and end, their memory, and how they become connections. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -402,13 +403,28 @@ static void arm_again(struct ddp_easy *listener, long ms)
 	timerfd_settime(listener->again, 0, &t, NULL);
 }
 
+/* A daemon may refuse at first, as one whose address is not there yet, or whose port somebody
+ * else has. */
+static int reopen_until(struct ddp_easy *listener, uint64_t deadline)
+{
+	int r, left;
+
+	for (;;) {
+		r = easy_hub_reopen(listener->hub, &listener->end, deadline);
+		left = deadline_left(deadline);
+		if (r == 0 || left == 0)
+			return r;
+		poll(NULL, 0, left > 0 && left < AGAIN_MS ? left : AGAIN_MS);
+	}
+}
+
 /* The daemon has ended. Listens at the next one; without one the timer makes the descriptor of
  * event loops readable, instead of the old connection. */
 static int listen_again(struct ddp_easy *listener, uint64_t deadline)
 {
 	struct epoll_event in = {.events = EPOLLIN};
 	int fd = ddp_fd(listener->hub->ctx);
-	int r = easy_hub_reopen(listener->hub, &listener->end, deadline);
+	int r = reopen_until(listener, deadline);
 
 	epoll_ctl(listener->epoll, EPOLL_CTL_DEL, fd, &in);
 	if (r < 0) {
@@ -436,6 +452,7 @@ static int take_request(struct ddp_easy *listener, uint64_t deadline)
 		return listen_again(listener, deadline);
 	if (r < 0)
 		return easy_error_pass(&listener->error, r);
+	easy_memory_renew(listener->hub, &listener->mine);
 	e = make_easy(easy_hub_use(listener->hub), &listener->mine);
 	if (!e) {
 		easy_hub_leave(listener->hub);

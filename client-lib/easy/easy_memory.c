@@ -195,12 +195,20 @@ int easy_memory_offer(struct easy_hub *hub, struct easy_error *error, void *addr
 
 void easy_memory_renew(struct easy_hub *hub, struct easy_hello *offer)
 {
+	bool granted = false;
+
 	pthread_mutex_lock(&hub->lock);
 	for (struct easy_region *region = hub->regions; region; region = region->next)
 		for (struct easy_grant *g = region->grants; g; g = g->next) {
 			g->offer.rkey = g->mw->rkey;
-			if (is_same_offer(&g->offer, offer))
-				offer->rkey = g->offer.rkey;
+			if (!is_same_offer(&g->offer, offer))
+				continue;
+			granted = true;
+			offer->rkey = g->offer.rkey;
 		}
 	pthread_mutex_unlock(&hub->lock);
+	if (granted)
+		return;
+	offer->addr = offer->length = 0;
+	offer->access = offer->rkey = 0;
 }

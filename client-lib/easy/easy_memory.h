@@ -22,8 +22,8 @@ int easy_memory_find(struct easy_hub *hub, struct easy_error *error, const void 
 int easy_memory_offer(struct easy_hub *hub, struct easy_error *error, void *addr, size_t length,
 		      unsigned access, struct easy_hello *ret);
 
-/* After easy_hub_reopen(): the rights that were granted have other keys. Sets that of the offer,
- * which may have none. */
+/* The offer, which may be none, before a peer hears of it: after easy_hub_reopen() its key is
+ * another one, and of memory that was freed there is none. */
 void easy_memory_renew(struct easy_hub *hub, struct easy_hello *offer);
 
 #endif

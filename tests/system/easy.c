@@ -435,6 +435,28 @@ static void memory(void)
 	close(fd);
 }
 
+/* A connection frees what the listener offers: the next one has no offer. */
+static void freed(void)
+{
+	struct ddp_easy *listener = listen_with(0, 0), *a, *b;
+	uint64_t length;
+	void *offer;
+
+	EASY(listener, ddp_easy_alloc(listener, MEMORY, &offer));
+	EASY(listener, ddp_easy_offer(listener, offer, MEMORY, DDP_ACCESS_REMOTE_READ));
+	for (int i = 0; i < 2; i++) {
+		a = open_at(socket_a, 0, 0);
+		pair(listener, a, &b);
+		EASY(a, ddp_easy_offered(a, &length, NULL));
+		is("bytes of the offer", length, i == 0 ? MEMORY : 0);
+		if (i == 0)
+			EASY(b, ddp_easy_free(b, offer));
+		EASY(NULL, ddp_easy_close(a, -1));
+		EASY(NULL, ddp_easy_close(b, -1));
+	}
+	EASY(NULL, ddp_easy_close(listener, 0));
+}
+
 /* ---- ends ---- */
 
 static void *wait_for_message(void *arg)
@@ -560,11 +582,13 @@ static void survive(void)
 		offer[i] = (uint8_t)(i * 7);
 	EASY(listener, ddp_easy_offer(listener, offer, OFFERED, DDP_ACCESS_REMOTE_READ));
 	start(&visitor, visit_often, NULL);
-	for (int i = 0;; i++) {
-		int wait = i % 2 ? 0 : -1, r;
+	for (int wait = 0;; wait = -1 - wait) {
+		int r = ddp_easy_accept(listener, &b, wait);
 
-		while ((r = ddp_easy_accept(listener, &b, wait)) == -ETIMEDOUT)
+		if (wait == 0 && r == -ETIMEDOUT) {
 			sleep_until(listener);
+			continue;
+		}
 		EASY(listener, r);
 		if (ddp_easy_recv(b, text, 8, -1) == 4)
 			ok("visited");
@@ -594,6 +618,7 @@ int main(int argc, char **argv)
 	threads();
 	largest();
 	memory();
+	freed();
 	ends();
 	loop();
 	return 0;
