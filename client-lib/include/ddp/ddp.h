@@ -665,7 +665,8 @@ struct ddp_id_attr {
 };
 
 /* Queries addresses and port of a listener, a session request or a session. Set attr->struct_size.
- * -ENOTCONN: the id is none of these; -ECONNABORTED: the peer has withdrawn the session request. */
+ * -ENOTCONN: the id is none of these; -ECONNABORTED: the session request is withdrawn, and no event
+ * has said so yet: then it is -ENOTCONN. */
 int ddp_query_id(struct ddp_id *id, struct ddp_id_attr *attr);
 
 /* Writes up to n addresses of the daemon to ret, without ports; a wildcard if that is configured.
