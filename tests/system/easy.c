@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * easy SOCKET-A SOCKET-B ADDRESS-B ADDRESS-NOBODY [orphan]
+ * easy SOCKET-A SOCKET-B ADDRESS-B ADDRESS-NOBODY [orphan|survive]
  *
  * What ddp_easy(3) promises, between a client of daemon A and a listener of daemon B.
  */
 #include <ddp/ddp_easy.h>
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,68 +13,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/system/rig.h"
+#include "tests/system/easy_rig.h"
 
 enum { MESSAGES = 10000, MEMORY = 1 << 16, OFFER = 4096 };
 
-static const char *socket_a, *socket_b, *address_b, *nobody;
-static uint16_t port;
-
-/* A call of an object that must not fail. */
-#define EASY(e, call) easy_must(e, #call, (call))
-static long easy_must(const struct ddp_easy *e, const char *what, long r)
-{
-	if (r < 0)
-		fail("%s: %s: %s", what, strerror((int)-r), ddp_easy_error(e));
-	return r;
-}
-
-/* One that must fail with this error, and a sentence. */
-static void refused(const struct ddp_easy *e, const char *what, long came, int err)
-{
-	if (came != -err)
-		fail("%s: %s was expected, %ld came: %s", what, strerror(err), came,
-		     ddp_easy_error(e));
-	if (!*ddp_easy_error(e))
-		fail("%s: no sentence", what);
-	ok("%s: %s", what, ddp_easy_error(e));
-}
-
-static struct ddp_easy *open_at(const char *socket, uint32_t messages, uint32_t bytes)
-{
-	struct ddp_easy_attr attr = DDP_INIT(ddp_easy_attr);
-	struct ddp_easy *e;
-
-	attr.socket = socket;
-	attr.messages = messages;
-	attr.message_bytes = bytes;
-	EASY(NULL, ddp_easy_open(&attr, &e));
-	return e;
-}
-
-static struct ddp_easy *listen_with(uint32_t messages, uint32_t bytes)
-{
-	struct ddp_easy *e = open_at(socket_b, messages, bytes);
-
-	port = (uint16_t)EASY(e, ddp_easy_listen(e, NULL, 0));
-	return e;
-}
-
-/* Connects without a second thread: time-out 0 only starts it. */
-static void pair(struct ddp_easy *listener, struct ddp_easy *a, struct ddp_easy **b)
-{
-	refused(a, "ddp_easy_connect with time-out 0", ddp_easy_connect(a, address_b, port, 0),
-		EINPROGRESS);
-	EASY(listener, ddp_easy_accept(listener, b, -1));
-	EASY(a, ddp_easy_wait(a, -1));
-}
-
-static void close_all(struct ddp_easy *a, struct ddp_easy *b, struct ddp_easy *listener)
-{
-	EASY(NULL, ddp_easy_close(a, -1));
-	EASY(NULL, ddp_easy_close(b, -1));
-	EASY(NULL, ddp_easy_close(listener, -1));
-}
+static const char *nobody;
 
 /* ---- what cannot work ---- */
 
@@ -340,12 +282,6 @@ static void *use(void *arg)
 	return NULL;
 }
 
-static void start(pthread_t *thread, void *(*run_it)(void *), void *arg)
-{
-	if (pthread_create(thread, NULL, run_it, arg) != 0)
-		fail("pthread_create");
-}
-
 /* Connections begin and end while others work: a thread each, with one context at the server. */
 static void threads(void)
 {
@@ -497,14 +433,6 @@ static void ends(void)
 
 /* ---- event loops ---- */
 
-static void sleep_until(struct ddp_easy *e)
-{
-	struct pollfd p = {.fd = ddp_easy_fd(e), .events = POLLIN};
-
-	if (poll(&p, 1, RIG_WAIT_MS) != 1)
-		fail("the descriptor is not readable");
-}
-
 static void loop(void)
 {
 	struct ddp_easy *listener = listen_with(1, 8), *a = open_at(socket_a, 1, 8), *b;
@@ -528,74 +456,6 @@ static void loop(void)
 	close_all(a, b, listener);
 }
 
-/* ---- the end of the daemon ---- */
-
-static void orphan(void)
-{
-	struct ddp_easy *listener = listen_with(0, 0), *a = open_at(socket_a, 0, 0), *b;
-	char byte;
-
-	pair(listener, a, &b);
-	ok("waits");
-	refused(a, "ddp_easy_recv without the daemon", ddp_easy_recv(a, &byte, 1, -1), EPIPE);
-	refused(a, "ddp_easy_send then", ddp_easy_send(a, "x", 1, -1), EPIPE);
-	refused(a, "ddp_easy_arm then", ddp_easy_arm(a, &(uint64_t){0}), EPIPE);
-	EASY(NULL, ddp_easy_close(a, -1));
-	EASY(NULL, ddp_easy_close(listener, 0));
-	ddp_easy_close(b, 0); /* it may not know yet */
-}
-
-enum { OFFERED = 100000 };
-
-/* Reads what the listener offers. A failure is that of a daemon which is restarted. */
-static void visit(struct ddp_easy *e)
-{
-	uint8_t *seen;
-
-	EASY(e, ddp_easy_alloc(e, OFFERED, (void **)&seen));
-	if (ddp_easy_connect(e, address_b, port, RIG_WAIT_MS) ||
-	    ddp_easy_read(e, 0, seen, OFFERED, -1))
-		return;
-	for (int i = 0; i < OFFERED; i++)
-		if (seen[i] != (uint8_t)(i * 7))
-			fail("byte %d is %u", i, seen[i]);
-	ddp_easy_send(e, "seen", 4, -1);
-}
-
-static void *visit_often(void *arg)
-{
-	for (;; ddp_easy_close(arg, 1000))
-		visit(arg = open_at(socket_a, 1, 8));
-	return arg;
-}
-
-/* Survives restarts of the daemon, with its memory. Each second time it waits as event loops do. */
-static void survive(void)
-{
-	struct ddp_easy *listener = listen_with(1, 8), *b;
-	pthread_t visitor;
-	uint8_t *offer;
-	char text[8];
-
-	EASY(listener, ddp_easy_alloc(listener, OFFERED, (void **)&offer));
-	for (int i = 0; i < OFFERED; i++)
-		offer[i] = (uint8_t)(i * 7);
-	EASY(listener, ddp_easy_offer(listener, offer, OFFERED, DDP_ACCESS_REMOTE_READ));
-	start(&visitor, visit_often, NULL);
-	for (int wait = 0;; wait = -1 - wait) {
-		int r = ddp_easy_accept(listener, &b, wait);
-
-		if (wait == 0 && r == -ETIMEDOUT) {
-			sleep_until(listener);
-			continue;
-		}
-		EASY(listener, r);
-		if (ddp_easy_recv(b, text, 8, -1) == 4)
-			ok("visited");
-		ddp_easy_close(b, 1000);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	if (argc < 5)
@@ -605,7 +465,7 @@ int main(int argc, char **argv)
 	address_b = argv[3];
 	nobody = argv[4];
 	if (argc > 5) {
-		(strcmp(argv[5], "orphan") ? survive : orphan)();
+		(strcmp(argv[5], "orphan") ? easy_survives : easy_is_orphan)();
 		return 0;
 	}
 	wrong();
