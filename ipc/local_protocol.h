@@ -17,7 +17,7 @@
  */
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 20,
+	IPC_VERSION_MINOR = 21,
 
 	/* Each minor number added: */
 	IPC_MINOR_FIRST = 0,
@@ -42,6 +42,7 @@ enum {
 	IPC_MINOR_NUMBER = 18,     /* MSG_TAKE_QP_NUMBER */
 	IPC_MINOR_SCOPE = 19,      /* msg_create_qp.scope_of */
 	IPC_MINOR_PEER = 20,       /* who a peer is; msg_listen.flags */
+	IPC_MINOR_STRICT_SENDS = 21,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

@@ -93,6 +93,7 @@ enum {
 	MSG_CAP_MULTIHOMED = 8, /* associations may have several addresses at each end */
 	MSG_CAP_RNR = 16,       /* MSG_QP_RNR; since minor 16 */
 	MSG_CAP_DATAGRAM = 32,  /* MSG_QP_DATAGRAM; since minor 17 */
+	MSG_CAP_STRICT_SENDS = 64, /* MSG_QP_STRICT_SENDS; since minor 21 */
 };
 
 struct msg_handle {

@@ -111,6 +111,7 @@ enum {
 	MSG_QP_CREDITS = 16,      /* since minor 14 */
 	MSG_QP_STRICT_RECVS = 32, /* since minor 14 */
 	MSG_QP_RNR = 64,          /* since minor 16 */
+	MSG_QP_STRICT_SENDS = 128, /* since minor 21 */
 };
 
 struct msg_options {

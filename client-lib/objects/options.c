@@ -15,7 +15,8 @@ _Static_assert((int)DDP_QP_PLACE_IN_ORDER == MSG_QP_PLACE_IN_ORDER &&
 		       (int)DDP_QP_IMM_OF_SEND == MSG_QP_IMM_OF_SEND &&
 		       (int)DDP_QP_CREDITS == MSG_QP_CREDITS &&
 		       (int)DDP_QP_STRICT_RECVS == MSG_QP_STRICT_RECVS &&
-		       (int)DDP_QP_RNR == MSG_QP_RNR,
+		       (int)DDP_QP_RNR == MSG_QP_RNR &&
+		       (int)DDP_QP_STRICT_SENDS == MSG_QP_STRICT_SENDS,
 	       "options keep their bits");
 
 int options_call(struct ddp_ctx *ctx, const char *call, uint32_t op, const struct msg_options *req,

@@ -30,7 +30,7 @@ int serve_hello(struct client *c, const struct msg_hello *req, struct msg_hello_
 static uint32_t features(const struct daemon *d)
 {
 	const struct config_session *s = &d->cfg.session;
-	uint32_t set = MSG_CAP_RAW | MSG_CAP_RNR | MSG_CAP_DATAGRAM;
+	uint32_t set = MSG_CAP_RAW | MSG_CAP_RNR | MSG_CAP_DATAGRAM | MSG_CAP_STRICT_SENDS;
 
 	if (llp_has_paths(d->worker.net))
 		set |= MSG_CAP_MULTIHOMED;

@@ -231,6 +231,7 @@ static void begin_tx(struct rdmap_tx *tx, uint8_t rtr)
 	tx->held = false;
 	tx->last_ones = false;
 	tx->no_answers = false;
+	tx->failed = false;
 	tx->finishing = false;
 	tx->burst = 0;
 	tx->rtr = rtr;

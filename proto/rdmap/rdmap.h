@@ -238,6 +238,9 @@ enum {
 	RDMAP_RNR = 64, /* with RDMAP_CREDITS, and if the endpoint of the peer has this option,
 			   too: a message without a receive waits as long as its sender lets it,
 			   rdmap_set_rnr(), whatever rdmap_set_hold() says */
+	RDMAP_STRICT_SENDS = 128, /* a request that fails at this end ends the session, when those
+				     before it have ended; those after it are flushed, and none
+				     of them is sent */
 };
 
 #define RDMAP_IMM_MARK UINT32_C(0xdd5e4d1a)

@@ -144,6 +144,7 @@ struct rdmap_tx {
 	bool last_ones; /* the ULP has closed: only `left` more requests are taken */
 	uint32_t left;
 	bool no_answers;     /* the peer has ended the session: no response will follow */
+	bool failed;         /* RDMAP_STRICT_SENDS: the youngest request of sq has failed */
 	uint8_t term_len;    /* length of a Terminate to be sent, or 0 */
 	struct rdmap_wr *wr; /* a block; NULL: no request was taken */
 	struct ddp_tx msg;
@@ -339,6 +340,9 @@ void rdmap_sq_report(struct rdmap *ep);
 
 /* Completes all requests but the `keep` youngest, with their own error or RDMAP_FLUSH_ERR. */
 void rdmap_sq_flush(struct rdmap *ep, unsigned keep);
+
+/* RDMAP_STRICT_SENDS: true if the youngest request has failed and all others have ended. */
+bool rdmap_sq_stuck(const struct rdmap *ep);
 
 /* Sets the status of the oldest request that may wait for a receive of the peer. */
 void rdmap_sq_not_ready(struct rdmap *ep);

@@ -141,6 +141,22 @@ void rdmap_sq_flush(struct rdmap *ep, unsigned keep)
 	q->awaiting = 0;
 }
 
+bool rdmap_sq_stuck(const struct rdmap *ep)
+{
+	const struct rdmap_sq *q = &ep->sq;
+	uint32_t i = q->rec.head;
+
+	if (!ep->tx.failed || rdmap_orq_len(q) > 0 || block_ring_len(&q->rec) == 0)
+		return false;
+	for (; i + 1 != q->rec.tail; i++) {
+		const struct rdmap_rec *r = block_ring_at(&q->rec, i);
+
+		if (!r->ended)
+			return false;
+	}
+	return true;
+}
+
 /* True if this is the header of a segment of the request. */
 static bool sent_by(const struct rdmap_rec *r, const struct wire_ddp *h)
 {

@@ -77,6 +77,8 @@ static bool begin_next(struct rdmap *ep)
 	}
 	if (ep->wait || !(rdmap_fsm_may_begin(ep->state) || (asked && only_answers(ep))))
 		return false;
+	if (rdmap_sq_stuck(ep))
+		return false; /* the session ends now */
 	if (asked && (only_answers(ep) || (ep->tx.burst < RESPONSE_BURST && !ep->tx.rtr))) {
 		begin_response(ep);
 		return true;
@@ -216,6 +218,10 @@ int rdmap_tx_next(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 
 		if (r != RDMAP_TX_NONE)
 			return r;
+	}
+	if (rdmap_fsm_may_begin(ep->state) && rdmap_sq_stuck(ep)) {
+		rdmap_term_fail(ep, PERR_REQUEST, NULL, NULL);
+		return RDMAP_TX_FAILED;
 	}
 	return ep->tx.idle == RDMAP_IDLE_BURST ? RDMAP_TX_YIELD : RDMAP_TX_NONE;
 }

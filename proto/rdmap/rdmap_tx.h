@@ -26,8 +26,8 @@ enum {
 	RDMAP_TX_SEGMENT,
 	RDMAP_TX_WAIT,   /* a message was begun, but its memory is not at hand: rdmap_ops.reach */
 	RDMAP_TX_YIELD,  /* many requests without a message were taken: others take their turn */
-	RDMAP_TX_FAILED, /* the memory of a partly sent message is no longer accessible: see ep->at
-			  */
+	RDMAP_TX_FAILED, /* the memory of a partly sent message is no longer accessible, or a
+			    request ends the session: see ep->at */
 };
 
 /* Makes the next segment; the same one until rdmap_tx_taken(). Returns an RDMAP_TX_ value. */

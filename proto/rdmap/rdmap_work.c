@@ -130,7 +130,7 @@ static bool wants_probe(const struct rdmap *ep, const struct rdmap_wr *wr)
 /* Takes the next request into tx.wr. False if there is none or no room for it. */
 static bool take_work(struct rdmap *ep)
 {
-	if (block_ring_full(&ep->sq.rec) || (ep->tx.last_ones && ep->tx.left == 0))
+	if (block_ring_full(&ep->sq.rec) || (ep->tx.last_ones && ep->tx.left == 0) || ep->tx.failed)
 		return false;
 	rdmap_take_wr(ep);
 	if (!ep->ops->take_send(ep->user, ep->tx.wr)) {
@@ -189,16 +189,20 @@ static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
 }
 
 /* Ends the request, whose next message is not sent. A Read of which parts are outstanding ends with
- * the response to the last one of these. */
+ * the response to the last one of these; with RDMAP_STRICT_SENDS one that failed ends with the
+ * session. */
 static void end_unsent(struct rdmap *ep, enum rdmap_status status)
 {
 	uint32_t n = ep->tx.part > 0 ? rdmap_orq_len(&ep->sq) : 0;
 
-	if (n == 0) {
+	if (status != RDMAP_SUCCESS && ep->options & RDMAP_STRICT_SENDS) {
+		ep->tx.failed = true;
+	} else if (n == 0) {
 		rdmap_work_end(ep, status);
 		return;
+	} else {
+		rdmap_orq_at(&ep->sq, n - 1)->last = true;
 	}
-	rdmap_orq_at(&ep->sq, n - 1)->last = true;
 	rdmap_sq_youngest(&ep->sq)->status = (uint8_t)status;
 	rdmap_drop_wr(ep);
 }
@@ -501,7 +505,7 @@ int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 	if (m->off == 0) {
 		ep->tx.kind = RDMAP_NOTHING;
 		ep->tx.idle++;
-		rdmap_work_end(ep, status);
+		end_unsent(ep, status);
 		return RDMAP_TX_NONE;
 	}
 	rdmap_sq_youngest(&ep->sq)->status = (uint8_t)status;

@@ -39,12 +39,17 @@ void two_setup_as(const struct rdmap_cfg *cfg)
 	establish(cfg, false, 0);
 }
 
-void two_setup_acked(bool acks, uint16_t ord)
+void two_setup_with(unsigned options, bool acks, uint16_t ord)
 {
 	const struct rdmap_cfg cfg = {.ord = ord, .ird = PAIR_READS};
 
-	establish(&cfg, acks, RDMAP_ACKED);
+	establish(&cfg, acks, options);
 	assoc_tx_acked(two.a.assoc);
+}
+
+void two_setup_acked(bool acks, uint16_t ord)
+{
+	two_setup_with(RDMAP_ACKED, acks, ord);
 }
 
 void two_teardown(void)

@@ -35,6 +35,10 @@ void two_setup(void);
 /* The same with endpoints of another kind: from cfg, which also has its queues' depths. */
 void two_setup_as(const struct rdmap_cfg *cfg);
 
+/* a has these options, a set of RDMAP_PLACE_IN_ORDER ..., on a transport that tells what is
+ * acknowledged, or only when all is. */
+void two_setup_with(unsigned options, bool acks, uint16_t ord);
+
 /* a has RDMAP_ACKED, on a transport that tells what is acknowledged, or only when all is. */
 void two_setup_acked(bool acks, uint16_t ord);
 

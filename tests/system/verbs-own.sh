@@ -37,6 +37,8 @@ run verbs_enhanced
 run verbs_cm "$a" "$b"
 run verbs_late
 run verbs_unaccepted
+run verbs_errors
+DDPVERBS_IWARP=1 run verbs_errors
 run verbs_self
 DDPVERBS_IWARP=1 run verbs_self
 run verbs_fork

@@ -21,6 +21,7 @@ static const struct perr_at bounds = {PERR_TAGGED_BOUNDS, 0x1101, 0x12345678, 0x
 static const struct perr_at message = {PERR_NO_BUFFER, 0x1202, 0, 9, 10, 7};
 static const struct perr_at ird = {PERR_ENH_IRD, 0x2006, 0, 0, 0, 0};
 static const struct perr_at rtr = {PERR_ENH_RTR, 0x2007, 0, 0, 0, 0};
+static const struct perr_at request = {PERR_REQUEST, 0, 0, 0, 0, 0};
 static const struct perr_at establish = {PERR_ENH_LOCAL, 0x2005, 0, 0, 0, 0};
 
 static const struct {
@@ -39,6 +40,8 @@ static const struct {
 	{ASSOC_REASON_ERROR, &rtr, EPROTO, "this side did not agree to the peer's answer" RTR},
 	{ASSOC_REASON_ERROR, &establish, EPROTO,
 	 "this side did not agree to the peer's answer" ESTABLISH},
+	{ASSOC_REASON_ERROR, &request, EINVAL,
+	 "a request of this side failed, and its queue pair stops at errors"},
 	{ASSOC_REASON_REMOTE, &bounds, EREMOTEIO, "the peer refused what this side sent" AT},
 	{ASSOC_REASON_REMOTE, &ird, EREMOTEIO, "the peer did not agree to this side's answer" IRD},
 	{ASSOC_REASON_REMOTE, &rtr, EREMOTEIO, "the peer did not agree to this side's answer" RTR},

@@ -68,11 +68,22 @@ static uint32_t hold_for(const struct ibv_qp_init_attr *a)
 	return a->cap.max_recv_wr * HOLD_RECV;
 }
 
+/* Those that make a connection of it. An older daemon lacks some. */
+static unsigned options_of(const struct host *h)
+{
+	unsigned ret = DDP_QP_PLACE_IN_ORDER | DDP_QP_KEEP_RECVS | DDP_QP_ACKED |
+		       DDP_QP_IMM_OF_SEND | DDP_QP_CREDITS | DDP_QP_STRICT_RECVS;
+
+	if (h->caps.features & DDP_CAP_RNR)
+		ret |= DDP_QP_RNR;
+	if (h->caps.features & DDP_CAP_STRICT_SENDS)
+		ret |= DDP_QP_STRICT_SENDS;
+	return ret;
+}
+
 static void fill_init(const struct host *h, const struct ibv_qp_init_attr *a,
 		      struct ddp_qp_init *ret)
 {
-	const unsigned rnr = h->caps.features & DDP_CAP_RNR ? DDP_QP_RNR : 0;
-
 	*ret = (struct ddp_qp_init){
 		.struct_size = sizeof(*ret),
 		.send_cq = ((struct cq *)a->send_cq)->ddp,
@@ -89,8 +100,7 @@ static void fill_init(const struct host *h, const struct ibv_qp_init_attr *a,
 		.srq = a->srq ? srq_ddp(a->srq) : NULL,
 		.hold_bytes = hold_for(a),
 		.hold_ms = HOLD_MS,
-		.options = DDP_QP_PLACE_IN_ORDER | DDP_QP_KEEP_RECVS | DDP_QP_ACKED |
-			   DDP_QP_IMM_OF_SEND | DDP_QP_CREDITS | DDP_QP_STRICT_RECVS | rnr,
+		.options = options_of(h),
 	};
 	if (a->qp_type == IBV_QPT_UD && h->caps.features & DDP_CAP_DATAGRAM)
 		datagram_fill_init(a, ret);

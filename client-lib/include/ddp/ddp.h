@@ -104,7 +104,8 @@ enum ddp_features {
 	DDP_CAP_RAW = 4,        /* DDP_QP_RAW */
 	DDP_CAP_MULTIHOMED = 8, /* several addresses at each end: see ddp_multihoming(7) */
 	DDP_CAP_RNR = 16,       /* DDP_QP_RNR */
-	DDP_CAP_DATAGRAM = 32   /* DDP_QP_DATAGRAM */
+	DDP_CAP_DATAGRAM = 32,  /* DDP_QP_DATAGRAM */
+	DDP_CAP_STRICT_SENDS = 64 /* DDP_QP_STRICT_SENDS */
 };
 
 struct ddp_caps {
@@ -822,7 +823,11 @@ enum ddp_qp_options {
 	/* With DDP_QP_CREDITS, and if the peer's QP has this option, too: its sender decides how
 	 * long a message waits for a receive, by ddp_set_qp_rnr(), and hold_ms of the receiver does
 	 * not matter. Only with DDP_CAP_RNR. */
-	DDP_QP_RNR = 64
+	DDP_QP_RNR = 64,
+	/* A request that fails at this end (DDP_WC_LOC_, DDP_WC_MW_BIND_ERR) ends the session, as
+	 * with a reliable connection of verbs: those before it complete first, those after it are
+	 * flushed and not sent. Else it fails alone. Only with DDP_CAP_STRICT_SENDS. */
+	DDP_QP_STRICT_SENDS = 128
 };
 
 #define DDP_IMM_MARK 0xdd5e4d1aU

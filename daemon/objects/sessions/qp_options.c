@@ -13,7 +13,7 @@
 
 enum {
 	FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS | MSG_QP_ACKED | MSG_QP_IMM_OF_SEND |
-		MSG_QP_CREDITS | MSG_QP_STRICT_RECVS | MSG_QP_RNR,
+		MSG_QP_CREDITS | MSG_QP_STRICT_RECVS | MSG_QP_RNR | MSG_QP_STRICT_SENDS,
 	TIMER_MS_MAX = 60000,
 };
 
@@ -23,7 +23,8 @@ _Static_assert((int)MSG_QP_PLACE_IN_ORDER == RDMAP_PLACE_IN_ORDER &&
 		       (int)MSG_QP_IMM_OF_SEND == RDMAP_IMM_OF_SEND &&
 		       (int)MSG_QP_CREDITS == RDMAP_CREDITS &&
 		       (int)MSG_QP_STRICT_RECVS == RDMAP_STRICT_RECVS &&
-		       (int)MSG_QP_RNR == RDMAP_RNR,
+		       (int)MSG_QP_RNR == RDMAP_RNR &&
+		       (int)MSG_QP_STRICT_SENDS == RDMAP_STRICT_SENDS,
 	       "options keep their bits");
 
 /* ---- checks ---- */

@@ -35,6 +35,19 @@ int reason_error(const struct assoc_event *ev, char *ret, size_t len)
 	return EPROTO;
 }
 
+/* This side ends the session. */
+static int reason_own(const struct perr_at *at, char *ret, size_t len)
+{
+	if (at->perr == PERR_REQUEST) {
+		snprintf(ret, len, "%s", perr_text(at->perr));
+		return EINVAL;
+	}
+	explain_error(of_agreement(at) ? "this side did not agree to the peer's answer"
+				       : "this side refused what the peer sent",
+		      at, ret, len);
+	return EPROTO;
+}
+
 static int reason_lost(const struct association *assoc, char *ret, size_t len)
 {
 	/* A long reason loses these words, and no others. */
@@ -54,10 +67,7 @@ int reason_closed(const struct association *assoc, const struct assoc_event *ev,
 		snprintf(ret, len, "ended by the peer");
 		return 0;
 	case ASSOC_REASON_ERROR:
-		explain_error(of_agreement(&ev->at) ? "this side did not agree to the peer's answer"
-						    : "this side refused what the peer sent",
-			      &ev->at, ret, len);
-		return EPROTO;
+		return reason_own(&ev->at, ret, len);
 	case ASSOC_REASON_REMOTE:
 		explain_error(of_agreement(&ev->at) ? "the peer did not agree to this side's answer"
 						    : "the peer refused what this side sent",

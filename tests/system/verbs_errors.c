@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program for libibverbs whose requests fail at their own end. Promise: the queue pair is in ERR
+ * then, what was posted later is flushed, and the peer gets neither bytes nor a message of any of
+ * it.
+ *
+ *   verbs_errors      exit status 0 if it held
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/system/verbs_rig.h"
+
+enum { LEN = 4096, TO = 8192, RECV = 90, LATER = 91 };
+
+static struct side a, b;
+static struct pair p;
+
+static void open_all(void)
+{
+	side_open(&a, 0);
+	side_open(&b, 1);
+	pair_open(&p, &a, &b);
+	rig_fill(a.mem, LEN, 1);
+	memset(b.mem, 0, RIG_SIZE);
+	post_recv(&p, 1, RECV, 0, LEN);
+}
+
+static void close_all(void)
+{
+	pair_close(&p);
+	side_close(&a);
+	side_close(&b);
+}
+
+static struct ibv_sge wrong_key(uint32_t len)
+{
+	struct ibv_sge sge = side_sge(&a, 0, len);
+
+	sge.lkey ^= 0x5500;
+	return sge;
+}
+
+static struct ibv_send_wr request(enum ibv_wr_opcode opcode, uint64_t id, struct ibv_sge *sge)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = id,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+		.sg_list = sge,
+		.num_sge = sge ? 1 : 0,
+		.imm_data = htobe32(77),
+	};
+
+	if (opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+		wr.wr.rdma.remote_addr = (uintptr_t)b.mem + TO;
+		wr.wr.rdma.rkey = b.mr->rkey;
+	}
+	return wr;
+}
+
+static void post_all(struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	VERB(ibv_post_send(p.qp[0], wr, &bad) == 0);
+}
+
+/* ---- what follows ---- */
+
+static bool has_failed(void *arg)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	VERB(ibv_query_qp(arg, &attr, IBV_QP_STATE, &init) == 0);
+	return attr.qp_state == IBV_QPS_ERR;
+}
+
+static void ends(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status)
+{
+	struct ibv_wc wc = rig_wc(cq);
+
+	if (wc.wr_id == id && wc.status == status)
+		return;
+	printf("came: wr_id %llu, status %d; expected: %llu, %d\n", (unsigned long long)wc.wr_id,
+	       (int)wc.status, (unsigned long long)id, (int)status);
+	rig_fail(__FILE__, __LINE__, "the completion");
+}
+
+/* Both ends are in ERR. No more than what was polled has completed, and nothing has come. */
+static void both_end(void)
+{
+	struct ibv_sge sge = side_sge(&a, 0, 8);
+	struct ibv_send_wr later = request(IBV_WR_SEND, LATER, &sge);
+
+	VERB(rig_eventually(has_failed, p.qp[0]));
+	post_all(&later);
+	ends(a.cq, LATER, IBV_WC_WR_FLUSH_ERR);
+	VERB(rig_eventually(has_failed, p.qp[1]));
+	ends(b.cq, RECV, IBV_WC_WR_FLUSH_ERR);
+	for (unsigned i = 0; i < RIG_SIZE; i++)
+		VERB(b.mem[i] == 0);
+}
+
+/* ---- cases ---- */
+
+/* A Write, and a Send that says that its bytes have come. */
+static void write_and_send(uint32_t len)
+{
+	struct ibv_sge wrong = wrong_key(len), right = side_sge(&a, 0, 8);
+	struct ibv_send_wr write = request(IBV_WR_RDMA_WRITE, 1, &wrong);
+	struct ibv_send_wr ready = request(IBV_WR_SEND, 2, &right);
+
+	write.next = &ready;
+	post_all(&write);
+	ends(a.cq, 1, IBV_WC_LOC_PROT_ERR);
+	ends(a.cq, 2, IBV_WC_WR_FLUSH_ERR);
+	both_end();
+}
+
+static void small_write(void)
+{
+	write_and_send(8);
+}
+
+static void large_write(void)
+{
+	write_and_send(LEN);
+}
+
+/* Those before the one that fails succeed, and their bytes are there. */
+static void earlier_requests(void)
+{
+	struct ibv_sge right = side_sge(&a, 0, LEN), wrong = wrong_key(LEN);
+	struct ibv_send_wr write = request(IBV_WR_RDMA_WRITE, 1, &right);
+	struct ibv_send_wr send = request(IBV_WR_SEND, 2, &wrong);
+
+	write.next = &send;
+	post_all(&write);
+	ends(a.cq, 1, IBV_WC_SUCCESS);
+	ends(a.cq, 2, IBV_WC_LOC_PROT_ERR);
+	ends(b.cq, RECV, IBV_WC_WR_FLUSH_ERR);
+	rig_same(b.mem + TO, LEN, 1);
+}
+
+static void invalidation(void)
+{
+	struct ibv_sge right = side_sge(&a, 0, 8);
+	struct ibv_send_wr inv = request(IBV_WR_LOCAL_INV, 1, NULL);
+	struct ibv_send_wr send = request(IBV_WR_SEND, 2, &right);
+
+	inv.invalidate_rkey = a.mr->rkey ^ 0x5500;
+	inv.next = &send;
+	post_all(&inv);
+	ends(a.cq, 1, IBV_WC_LOC_PROT_ERR);
+	ends(a.cq, 2, IBV_WC_WR_FLUSH_ERR);
+	both_end();
+}
+
+/* The window is bound already. */
+static void bound_window(void)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(a.pd, IBV_MW_TYPE_2);
+	struct ibv_sge right = side_sge(&a, 0, 8);
+	struct ibv_send_wr first = request(IBV_WR_BIND_MW, 1, NULL), second;
+	struct ibv_send_wr send = request(IBV_WR_SEND, 3, &right);
+
+	VERB(mw);
+	first.bind_mw.mw = mw;
+	first.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	first.bind_mw.bind_info = (struct ibv_mw_bind_info){
+		a.mr, (uintptr_t)a.mem, LEN, IBV_ACCESS_REMOTE_WRITE};
+	second = first;
+	second.wr_id = 2;
+	second.bind_mw.rkey = ibv_inc_rkey(first.bind_mw.rkey);
+	first.next = &second;
+	second.next = &send;
+	post_all(&first);
+	ends(a.cq, 1, IBV_WC_SUCCESS);
+	ends(a.cq, 2, IBV_WC_MW_BIND_ERR);
+	ends(a.cq, 3, IBV_WC_WR_FLUSH_ERR);
+	both_end();
+	VERB(ibv_dealloc_mw(mw) == 0);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{"a small Write, and a Send after it", small_write},
+	{"a large Write, and a Send after it", large_write},
+	{"requests before the one that fails", earlier_requests},
+	{"an invalidation", invalidation},
+	{"a bind", bound_window},
+};
+
+int main(void)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		open_all();
+		cases[i].run();
+		close_all();
+		printf("ok %s\n", cases[i].name);
+	}
+	return 0;
+}
