@@ -17,7 +17,7 @@
  */
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 21,
+	IPC_VERSION_MINOR = 22,
 
 	/* Each minor number added: */
 	IPC_MINOR_FIRST = 0,
@@ -43,6 +43,7 @@ enum {
 	IPC_MINOR_SCOPE = 19,      /* msg_create_qp.scope_of */
 	IPC_MINOR_PEER = 20,       /* who a peer is; msg_listen.flags */
 	IPC_MINOR_STRICT_SENDS = 21,
+	IPC_MINOR_WITH_IMM = 22, /* WQE_WITH_IMM of sessions */
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

@@ -87,13 +87,14 @@ struct msg_caps {
 
 /* Values of enum ddp_features. */
 enum {
-	MSG_CAP_ATOMIC = 1,     /* RFC 7306: Immediate Data and atomics */
-	MSG_CAP_ENHANCED = 2,   /* RFC 6581 */
-	MSG_CAP_RAW = 4,        /* DDP without RDMAP */
-	MSG_CAP_MULTIHOMED = 8, /* associations may have several addresses at each end */
-	MSG_CAP_RNR = 16,       /* MSG_QP_RNR; since minor 16 */
-	MSG_CAP_DATAGRAM = 32,  /* MSG_QP_DATAGRAM; since minor 17 */
+	MSG_CAP_ATOMIC = 1,        /* RFC 7306: Immediate Data and atomics */
+	MSG_CAP_ENHANCED = 2,      /* RFC 6581 */
+	MSG_CAP_RAW = 4,           /* DDP without RDMAP */
+	MSG_CAP_MULTIHOMED = 8,    /* associations may have several addresses at each end */
+	MSG_CAP_RNR = 16,          /* MSG_QP_RNR; since minor 16 */
+	MSG_CAP_DATAGRAM = 32,     /* MSG_QP_DATAGRAM; since minor 17 */
 	MSG_CAP_STRICT_SENDS = 64, /* MSG_QP_STRICT_SENDS; since minor 21 */
+	MSG_CAP_WITH_IMM = 128,    /* WQE_WITH_IMM of Sends and Writes; since minor 22 */
 };
 
 struct msg_handle {

@@ -108,9 +108,9 @@ enum {
 	MSG_QP_KEEP_RECVS = 2,
 	MSG_QP_ACKED = 4,
 	MSG_QP_IMM_OF_SEND = 8,
-	MSG_QP_CREDITS = 16,      /* since minor 14 */
-	MSG_QP_STRICT_RECVS = 32, /* since minor 14 */
-	MSG_QP_RNR = 64,          /* since minor 16 */
+	MSG_QP_CREDITS = 16,       /* since minor 14 */
+	MSG_QP_STRICT_RECVS = 32,  /* since minor 14 */
+	MSG_QP_RNR = 64,           /* since minor 16 */
 	MSG_QP_STRICT_SENDS = 128, /* since minor 21 */
 };
 

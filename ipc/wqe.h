@@ -51,7 +51,8 @@ enum {
 	WQE_PLACED =
 		16,     /* Sends, Writes, Immediate Data: complete when the peer has delivered it */
 	WQE_PACED = 32, /* the same, or at the peer's orderly end */
-	WQE_WITH_IMM = 64, /* datagrams: a Send with imm */
+	WQE_WITH_IMM = 64, /* imm goes with it: datagrams; since minor 22 Sends and Writes of
+			      sessions */
 };
 
 /* Statuses of completions, CQE_SUCCESS ...: those of util/wc_status.h. */

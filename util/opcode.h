@@ -30,14 +30,17 @@ enum {
 	OPCODE_RAW = 16,        /* raw queue pairs have it */
 	OPCODE_COMPLETION = 32, /* completions only: it cannot be posted to a send queue */
 	OPCODE_RECEIVE = 64,    /* consumes a receive of the peer */
+	OPCODE_MAY_IMM = 128,   /* Immediate Data may go with it, which then consume one */
 };
 
 /* X(name, form, min_sge, max_sge, traits, text) */
 #define OPCODE_TABLE(X)                                                                            \
-	X(SEND, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_PAYLOAD | OPCODE_RECEIVE | OPCODE_RAW, "Send")    \
+	X(SEND, PLAIN, 0, OPCODE_MAX_SGE,                                                          \
+	  OPCODE_PAYLOAD | OPCODE_RECEIVE | OPCODE_RAW | OPCODE_MAY_IMM, "Send")                   \
 	X(SEND_INV, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_PAYLOAD | OPCODE_RECEIVE,                     \
 	  "Send with Invalidate")                                                                  \
-	X(WRITE, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_PAYLOAD | OPCODE_RAW, "RDMA Write")              \
+	X(WRITE, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_PAYLOAD | OPCODE_RAW | OPCODE_MAY_IMM,           \
+	  "RDMA Write")                                                                            \
 	X(READ, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_RESPONSE, "RDMA Read")                            \
 	X(IMM, IMM, 0, 0, OPCODE_RECEIVE | OPCODE_RFC7306, "Immediate Data")                       \
 	X(FETCH_ADD, ATOMIC, 0, 1, OPCODE_RESPONSE | OPCODE_RFC7306, "FetchAdd")                   \

@@ -52,7 +52,7 @@
 	  "the program did not copy the memory that the request names, or not in time")            \
 	X(MEMORY, 0, 0, 0x00, "the memory was never written to, and the daemon may fill no more")  \
 	X(NOT_READY, 0, 0, 0x00,                                                                   \
-	  "the receiver had no receive for a message, for as long as its sender waits")              \
+	  "the receiver had no receive for a message, for as long as its sender waits")            \
 	X(REQUEST, 0, 0, 0x00, "a request of this side failed, and its queue pair stops at errors")
 
 #endif

@@ -265,7 +265,8 @@ _Static_assert((int)DDP_CAP_ATOMIC == MSG_CAP_ATOMIC && (int)DDP_CAP_ENHANCED ==
 		       (int)DDP_CAP_MULTIHOMED == MSG_CAP_MULTIHOMED &&
 		       (int)DDP_CAP_RNR == MSG_CAP_RNR &&
 		       (int)DDP_CAP_DATAGRAM == MSG_CAP_DATAGRAM &&
-		       (int)DDP_CAP_STRICT_SENDS == MSG_CAP_STRICT_SENDS,
+		       (int)DDP_CAP_STRICT_SENDS == MSG_CAP_STRICT_SENDS &&
+		       (int)DDP_CAP_WITH_IMM == MSG_CAP_WITH_IMM,
 	       "features keep their bits");
 
 int ddp_query(struct ddp_ctx *ctx, struct ddp_caps *caps)

@@ -120,13 +120,18 @@ static void put_atomic(struct wqe_send *e, uint8_t op, const struct ddp_send_wr 
 	e->atomic.compare_mask = masked ? wr->atomic.compare_mask : UINT64_MAX;
 }
 
+static uint64_t imm_of(const struct ddp_send_wr *wr)
+{
+	return wr->send_flags & DDP_SEND_WITH_IMM ? wr->imm_data : 0;
+}
+
 /* Where it goes is in members that other Sends do not use. */
 static void put_datagram(struct wqe_send *e, const struct ddp_send_wr *wr)
 {
 	e->inv_rkey = wr->ud.ah->handle;
 	e->rkey = wr->ud.remote_qp;
 	e->remote_addr = wr->ud.remote_qkey;
-	e->imm = wr->send_flags & DDP_SEND_WITH_IMM ? wr->imm_data : 0;
+	e->imm = imm_of(wr);
 }
 
 /* The operands of the operation's form. */
@@ -160,6 +165,7 @@ static void put_operands(const struct ddp_qp *qp, struct wqe_send *e, uint8_t op
 		e->bind.length = wr->bind.length;
 		break;
 	default:
+		e->imm = imm_of(wr);
 		break;
 	}
 }

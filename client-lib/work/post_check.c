@@ -17,7 +17,8 @@ enum {
 	REMOTE = DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_ATOMIC,
 	CHANGES = DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_ATOMIC,
 	PROBES = DDP_SEND_PLACED | DDP_SEND_PACED,
-	FLAGS = DDP_SEND_SIGNALED | DDP_SEND_FENCE | DDP_SEND_SOLICITED | DDP_SEND_INLINE | PROBES,
+	FLAGS = DDP_SEND_SIGNALED | DDP_SEND_FENCE | DDP_SEND_SOLICITED | DDP_SEND_INLINE | PROBES |
+		DDP_SEND_WITH_IMM,
 	FLAGS_OF_DATAGRAM =
 		DDP_SEND_SIGNALED | DDP_SEND_SOLICITED | DDP_SEND_INLINE | DDP_SEND_WITH_IMM,
 };
@@ -113,6 +114,20 @@ static int check_send_flags(const struct ddp_qp *qp, const struct opcode *op,
 	return 0;
 }
 
+/* Of a session: datagrams have their own. */
+static int check_imm(const struct ddp_qp *qp, const struct opcode *op, const struct ddp_send_wr *wr)
+{
+	if (!(wr->send_flags & DDP_SEND_WITH_IMM) || qp->datagram)
+		return 0;
+	if (!(op->traits & OPCODE_MAY_IMM))
+		return reason_fail(-EINVAL, "%s: %s cannot have DDP_SEND_WITH_IMM", CALL, op->text);
+	if (qp->sq.ctx->minor < IPC_MINOR_WITH_IMM)
+		return reason_fail(-EOPNOTSUPP,
+				   "%s: the daemon is too old for DDP_SEND_WITH_IMM in a session",
+				   CALL);
+	return 0;
+}
+
 /* ---- one operation ---- */
 
 static int check_read(const struct ddp_qp *qp, const struct ddp_send_wr *wr, uint64_t len)
@@ -186,10 +201,10 @@ static int check_raw(const struct ddp_qp *qp, uint8_t op, const struct ddp_send_
 {
 	unsigned bits = op == WQE_SEND ? 40 : 8;
 
-	if (wr->send_flags & (PROBES | DDP_SEND_SOLICITED))
+	if (wr->send_flags & (PROBES | DDP_SEND_SOLICITED | DDP_SEND_WITH_IMM))
 		return reason_fail(-EINVAL,
 				   "%s: send_flags 0x%x: QP %u is raw, without DDP_SEND_SOLICITED, "
-				   "_PLACED and _PACED",
+				   "_PLACED, _PACED and _WITH_IMM",
 				   CALL, wr->send_flags, qp->num);
 	if (wr->raw.rsvd >> bits)
 		return reason_fail(-EINVAL, "%s: raw.rsvd 0x%llx: it has %u bits", CALL,
@@ -249,6 +264,8 @@ int post_check_send(const struct ddp_qp *qp, uint8_t opcode, const struct ddp_se
 		r = check_elements(&qp->sq, CALL, wr->sg_list, wr->num_sge, &all);
 	if (r == 0)
 		r = check_send_flags(qp, opcode_get(opcode), wr);
+	if (r == 0)
+		r = check_imm(qp, opcode_get(opcode), wr);
 	if (r == 0 && !(wr->send_flags & DDP_SEND_INLINE))
 		r = check_ends(CALL, wr->sg_list, &all);
 	return r ? r : check_operands(qp, opcode, wr, all.len);

@@ -30,7 +30,8 @@ int serve_hello(struct client *c, const struct msg_hello *req, struct msg_hello_
 static uint32_t features(const struct daemon *d)
 {
 	const struct config_session *s = &d->cfg.session;
-	uint32_t set = MSG_CAP_RAW | MSG_CAP_RNR | MSG_CAP_DATAGRAM | MSG_CAP_STRICT_SENDS;
+	uint32_t set = MSG_CAP_RAW | MSG_CAP_RNR | MSG_CAP_DATAGRAM | MSG_CAP_STRICT_SENDS |
+		       MSG_CAP_WITH_IMM;
 
 	if (llp_has_paths(d->worker.net))
 		set |= MSG_CAP_MULTIHOMED;

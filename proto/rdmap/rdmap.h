@@ -44,6 +44,8 @@ enum {
 				request completes with its response: then the peer has delivered it */
 	RDMAP_PACED = 32,    /* the same, but when the peer ends the session in order first, the
 				request completes as it does without the flag */
+	RDMAP_WITH_IMM = 64, /* Sends, Writes: imm is sent, too, as Immediate Data before the Send
+				or after the Write. Not in raw mode */
 };
 
 /* Completion status of a work request, RDMAP_SUCCESS ...: those of util/wc_status.h. After
@@ -74,7 +76,8 @@ struct rdmap_wr {
 	uint64_t rto;   /* tagged offset in rstag; Bind: first byte of the window */
 	bool fetch;     /* payload in elements: ops->reach before it is read */
 	union {
-		uint64_t imm; /* RDMAP_IMM: its 8 bytes as a number, sent in network byte order */
+		uint64_t imm; /* RDMAP_IMM, RDMAP_WITH_IMM: 8 bytes as a number, sent in network
+				 byte order */
 		struct {
 			uint64_t data, mask, compare, compare_mask; /* as in wire_atomic_req */
 		} atomic;

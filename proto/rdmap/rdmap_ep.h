@@ -46,8 +46,8 @@ struct rdmap_rec {
 	uint64_t old; /* atomics: the value before */
 	uint32_t rstag;
 	uint32_t len;
-	uint32_t msn;  /* of its first message, where that is untagged */
-	uint8_t parts; /* messages that were begun: a Read has one for each element */
+	uint32_t msn;  /* of its first untagged message */
+	uint8_t parts; /* untagged messages that were begun: a Read has one for each element */
 	uint8_t op;
 	uint8_t flags;
 	uint8_t status;
@@ -140,7 +140,8 @@ struct rdmap_tx {
 	bool finishing; /* raw, RDMAP_REPORTED: msg was begun before the error and does not count as
 			   the message after it */
 	bool held;      /* wr is the youngest request of sq, waiting or being sent */
-	uint8_t part;   /* a Read: the element whose Read Request is next, or being sent */
+	uint8_t part;   /* which of its messages is next, or being sent. A Read has one for each
+			   element, RDMAP_WITH_IMM makes two */
 	bool last_ones; /* the ULP has closed: only `left` more requests are taken */
 	uint32_t left;
 	bool no_answers;     /* the peer has ended the session: no response will follow */
@@ -275,6 +276,12 @@ void rdmap_unbind(struct rdmap *ep, bool by_peer);
 static inline bool rdmap_op_has_response(unsigned op)
 {
 	return opcode_has(op, OPCODE_RESPONSE);
+}
+
+/* True for requests that consume a receive of the peer. */
+static inline bool rdmap_takes_receive(unsigned op, unsigned flags)
+{
+	return opcode_has(op, OPCODE_RECEIVE) || flags & RDMAP_WITH_IMM;
 }
 
 /* ---- rdmap_sq.c ---- */

@@ -164,7 +164,7 @@ static bool sent_by(const struct rdmap_rec *r, const struct wire_ddp *h)
 		return h->opcode == WIRE_OP_WRITE && r->op == RDMAP_WRITE && r->rstag == h->stag &&
 		       h->to >= r->rto && checked_range(h->to - r->rto, 1, r->len);
 	if (h->qn == WIRE_QN_SEND)
-		return opcode_has(r->op, OPCODE_RECEIVE) && r->msn == h->msn;
+		return rdmap_takes_receive(r->op, r->flags) && h->msn - r->msn < r->parts;
 	return h->qn == WIRE_QN_READ_REQ && rdmap_op_has_response(r->op) &&
 	       h->msn - r->msn < r->parts;
 }
@@ -201,7 +201,7 @@ void rdmap_sq_not_ready(struct rdmap *ep)
 	for (uint32_t i = q->rec.head; i != q->rec.tail; i++) {
 		struct rdmap_rec *r = block_ring_at(&q->rec, i);
 
-		if (r->ended || !r->sent || !opcode_has(r->op, OPCODE_RECEIVE))
+		if (r->ended || !r->sent || !rdmap_takes_receive(r->op, r->flags))
 			continue;
 		r->status = RDMAP_RNR_RETRY_EXC_ERR;
 		return;

@@ -227,10 +227,12 @@ int rdmap_tx_next(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 }
 
 /* True if the message carries ULP payload. */
-static bool carries_payload(const struct rdmap_tx *tx)
+static bool carries_payload(const struct rdmap *ep)
 {
+	const struct rdmap_tx *tx = &ep->tx;
+
 	if (tx->kind == RDMAP_WORK)
-		return rdmap_work_header(tx->wr) == 0;
+		return rdmap_work_header(ep) == 0;
 	return tx->kind == RDMAP_RESPONSE && tx->msg.ddp.tagged;
 }
 
@@ -245,7 +247,8 @@ bool rdmap_tx_awaited(const struct rdmap *ep)
 	const struct rdmap_tx *tx = &ep->tx;
 
 	return tx->kind == RDMAP_WORK && ddp_tx_last(&tx->msg) && awaits_ack(ep) &&
-	       tx->wr->flags & RDMAP_SIGNALED && !rdmap_op_has_response(tx->wr->op);
+	       tx->wr->flags & RDMAP_SIGNALED && !rdmap_op_has_response(tx->wr->op) &&
+	       rdmap_work_is_last(ep);
 }
 
 /* The transport accepted the last segment of a message. */
@@ -261,6 +264,8 @@ static void message_taken(struct rdmap *ep, uint32_t count)
 		tx->burst += tx->burst < RESPONSE_BURST;
 	} else if (rdmap_op_has_response(tx->wr->op)) {
 		rdmap_work_asked(ep);
+	} else if (!rdmap_work_is_last(ep)) {
+		tx->part++;
 	} else if (tx->wr->flags & (RDMAP_PLACED | RDMAP_PACED)) {
 		rdmap_work_probe(ep);
 	} else if (awaits_ack(ep)) {
@@ -287,7 +292,7 @@ void rdmap_tx_taken(struct rdmap *ep, uint32_t count)
 		if (tx->kind == RDMAP_WORK)
 			rdmap_sq_youngest(&ep->sq)->sent = true;
 	}
-	if (carries_payload(tx))
+	if (carries_payload(ep))
 		ep->tx_bytes += tx->msg.now;
 	ddp_tx_taken(&tx->msg);
 	if (last)

@@ -9,7 +9,7 @@
 enum {
 	ONE_SEGMENT = WIRE_MULPDU_MIN - WIRE_UNTAGGED_LEN, /* bytes that are never cut */
 	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED | RDMAP_INLINE | RDMAP_PLACED |
-		RDMAP_PACED,
+		RDMAP_PACED | RDMAP_WITH_IMM,
 };
 
 /* ---- checks ---- */
@@ -40,7 +40,9 @@ static enum rdmap_status check_op(const struct rdmap *ep, const struct rdmap_wr 
 		return RDMAP_LOC_OP_ERR;
 	if (wr->flags & (RDMAP_PLACED | RDMAP_PACED) && !can_probe(ep, wr->op))
 		return RDMAP_LOC_OP_ERR;
-	if (traits & OPCODE_RFC7306 && ep->plain)
+	if (wr->flags & RDMAP_WITH_IMM && (!(traits & OPCODE_MAY_IMM) || ep->raw))
+		return RDMAP_LOC_OP_ERR;
+	if ((traits & OPCODE_RFC7306 || wr->flags & RDMAP_WITH_IMM) && ep->plain)
 		return RDMAP_LOC_OP_ERR;
 	if (traits & OPCODE_RESPONSE && ep->sq.ord == 0)
 		return RDMAP_LOC_OP_ERR;
@@ -74,23 +76,46 @@ static enum rdmap_status check_form(const struct rdmap *ep, const struct rdmap_w
 	return RDMAP_SUCCESS;
 }
 
+/* The operation of the next message, or of that which is being sent. */
+static uint8_t op_now(const struct rdmap *ep)
+{
+	const struct rdmap_wr *wr = ep->tx.wr;
+	const bool first = ep->tx.part == 0;
+
+	return wr->flags & RDMAP_WITH_IMM && first == (wr->op == RDMAP_SEND) ? RDMAP_IMM : wr->op;
+}
+
+bool rdmap_work_is_last(const struct rdmap *ep)
+{
+	return !(ep->tx.wr->flags & RDMAP_WITH_IMM) || ep->tx.part > 0;
+}
+
 static void locate(struct perr_at *at, const struct sgl_elem *bad)
 {
 	*at = (struct perr_at){.stag = bad->stag, .to = bad->to, .len = bad->len};
 }
 
-/* All memory of a request is checked before its first byte is sent. That of one segment is checked
- * when the segment is made, which follows at once. The memory of later parts of a Read is checked
- * again before each. */
+/* Whether a check of its memory, when the first segment is made, follows at once, or was made. */
+static bool checks_itself(const struct rdmap *ep, uint32_t len)
+{
+	const struct rdmap_wr *wr = ep->tx.wr;
+
+	if (rdmap_op_has_response(wr->op))
+		return false;
+	return ep->tx.part > 0 || (len <= ONE_SEGMENT && op_now(ep) == wr->op);
+}
+
+/* All memory of a request is checked before its first byte is sent, or its Immediate Data. The
+ * memory of later parts of a Read is checked again before each. */
 static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *wr, uint32_t len)
 {
-	bool response = rdmap_op_has_response(wr->op);
+	const bool response = rdmap_op_has_response(wr->op);
 	struct sgl_access access = rdmap_access(ep, response ? STAG_LOCAL_WRITE : 0);
 	struct sgl rest = {wr->sge + ep->tx.part, wr->nsge - (unsigned)ep->tx.part};
 	const struct sgl_elem *bad;
 	int reason;
 
-	if (wr->flags & RDMAP_INLINE || (!response && len <= ONE_SEGMENT))
+	if (wr->flags & RDMAP_INLINE || checks_itself(ep, len))
 		return RDMAP_SUCCESS;
 	reason = sgl_check(rest, &access, &bad);
 	if (reason != STAG_E_OK)
@@ -114,7 +139,7 @@ void rdmap_work_end(struct rdmap *ep, enum rdmap_status status)
 static bool may_lack_receive(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	return ep->rnr.agreed && ep->rnr.retry < RDMAP_RNR_NO_END && opcode_is_send(wr->op) &&
-	       opcode_has(wr->op, OPCODE_RECEIVE);
+	       rdmap_takes_receive(wr->op, wr->flags);
 }
 
 /* RDMAP_ACKED on a transport that does not report acknowledgments: a response proves the delivery
@@ -193,7 +218,8 @@ static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
  * session. */
 static void end_unsent(struct rdmap *ep, enum rdmap_status status)
 {
-	uint32_t n = ep->tx.part > 0 ? rdmap_orq_len(&ep->sq) : 0;
+	const bool parts = ep->tx.part > 0 && rdmap_op_has_response(ep->tx.wr->op);
+	const uint32_t n = parts ? rdmap_orq_len(&ep->sq) : 0;
 
 	if (status != RDMAP_SUCCESS && ep->options & RDMAP_STRICT_SENDS) {
 		ep->tx.failed = true;
@@ -292,11 +318,13 @@ static const struct message {
 };
 
 /* Opcode, queue or buffer of a request's message. */
-static void address(const struct rdmap_wr *wr, struct wire_ddp *h)
+static void address(const struct rdmap *ep, struct wire_ddp *h)
 {
-	const struct message *m = &messages[wr->op];
+	const struct rdmap_wr *wr = ep->tx.wr;
+	const struct message *m = &messages[op_now(ep)];
+	const bool solicited = wr->flags & RDMAP_SOLICITED && rdmap_work_is_last(ep);
 
-	h->opcode = wr->flags & RDMAP_SOLICITED ? m->opcode_se : m->opcode;
+	h->opcode = solicited ? m->opcode_se : m->opcode;
 	h->tagged = m->tagged;
 	if (m->tagged) {
 		h->stag = wr->rstag;
@@ -307,28 +335,27 @@ static void address(const struct rdmap_wr *wr, struct wire_ddp *h)
 	h->inv_stag = wr->op == RDMAP_SEND_INV ? wr->inv_stag : 0;
 }
 
-uint32_t rdmap_work_header(const struct rdmap_wr *wr)
+uint32_t rdmap_work_header(const struct rdmap *ep)
 {
-	return messages[wr->op].header;
+	return messages[op_now(ep)].header;
 }
 
 static void begin_work(struct rdmap *ep, uint32_t len)
 {
 	const struct rdmap_wr *wr = ep->tx.wr;
 	struct rdmap_rec *r = rdmap_sq_youngest(&ep->sq);
-	uint32_t header = rdmap_work_header(wr);
+	uint32_t header = rdmap_work_header(ep);
 	struct wire_ddp *h = ddp_tx_begin(&ep->tx.msg, header ? header : len);
 
 	r->len = len;
 	if (ep->raw)
 		rdmap_raw_address(wr, h);
 	else
-		address(wr, h);
+		address(ep, h);
 	if (!h->tagged)
 		h->msn = ep->tx.msn[h->qn];
-	if (ep->tx.part == 0)
+	if (!h->tagged && r->parts++ == 0)
 		r->msn = h->msn;
-	r->parts = ep->tx.part + 1U;
 	ep->tx.kind = RDMAP_WORK;
 	ep->tx.burst = 0;
 	ep->tx.within = wr->fetch && ep->ops->reach ? 0 : UINT64_MAX;
@@ -372,6 +399,7 @@ void rdmap_work_probe(struct rdmap *ep)
 {
 	rdmap_sq_youngest(&ep->sq)->probed = true;
 	*ep->tx.wr = (struct rdmap_wr){.op = RDMAP_READ};
+	ep->tx.part = 0;
 	ep->tx.rtr = RDMAP_PROBE;
 }
 
@@ -384,7 +412,7 @@ static bool begin_probe(struct rdmap *ep)
 		return false;
 	ep->tx.rtr = 0;
 	h = ddp_tx_begin(&ep->tx.msg, WIRE_READ_REQ_LEN);
-	address(ep->tx.wr, h);
+	address(ep, h);
 	h->msn = ep->tx.msn[h->qn];
 	ep->tx.kind = RDMAP_WORK;
 	ep->tx.burst = 0;
@@ -414,8 +442,8 @@ static void header_body(const struct rdmap *ep, struct rdmap_seg *seg)
 	const struct rdmap_wr *wr = ep->tx.wr;
 	uint8_t *p = seg->head + seg->head_len;
 
-	messages[wr->op].put_header(ep, wr, p);
-	seg->head_len += rdmap_work_header(wr);
+	messages[op_now(ep)].put_header(ep, wr, p);
+	seg->head_len += rdmap_work_header(ep);
 }
 
 /* The rest of the element that holds byte `at` of the payload; it is not empty. */
@@ -485,7 +513,7 @@ int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 	enum rdmap_status status;
 	int n;
 
-	if (rdmap_work_header(wr)) {
+	if (rdmap_work_header(ep)) {
 		header_body(ep, seg);
 		return RDMAP_TX_SEGMENT;
 	}

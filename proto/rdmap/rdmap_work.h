@@ -17,8 +17,12 @@
  */
 bool rdmap_work_begin(struct rdmap *ep);
 
-/* Length of the RDMAP header that the message consists of, or 0 if it carries payload. */
-uint32_t rdmap_work_header(const struct rdmap_wr *wr);
+/* Length of the RDMAP header that the message of ep->tx.wr consists of, or 0 if it carries payload.
+ */
+uint32_t rdmap_work_header(const struct rdmap *ep);
+
+/* Whether that message is the last one of its request, which is not a Read. */
+bool rdmap_work_is_last(const struct rdmap *ep);
 
 /* Makes the part after the DDP header of the segment that was cut. Returns an RDMAP_TX_ value. */
 int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg);

@@ -291,6 +291,8 @@ static void send_one(void)
 
 	if (opcode_has(wr.op, OPCODE_PAYLOAD))
 		wr.flags = flags & 0xf;
+	if (opcode_has(wr.op, OPCODE_MAY_IMM) && !w.like.raw && flags & 0x40)
+		wr.flags |= RDMAP_WITH_IMM;
 	wr.rstag = name(&wr.rto);
 	wr.inv_stag = wr.rstag;
 	operands(&wr);

@@ -107,8 +107,6 @@ Test(datagram, what_no_datagram_can_be_is_refused)
 	wr.sg_list = &sge;
 	wr.num_sge = 1;
 	refused(dgram, wr, "datagram of 4097 bytes: at most 4096");
-	wr = (struct ddp_send_wr){.opcode = DDP_WR_SEND, .send_flags = DDP_SEND_WITH_IMM};
-	refused(qp, wr, "unknown flags 0x40");
 }
 
 Test(datagram, a_receive_has_its_sender)

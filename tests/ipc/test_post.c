@@ -174,7 +174,10 @@ static const struct {
 	 {{0}},
 	 "completion means the same"},
 	{{.opcode = DDP_WR_BIND_MW}, {{0}}, "bind.mw or bind.mr is not set"},
-	{{.send_flags = 0x40}, {{0}}, "unknown flags 0x40"},
+	{{.opcode = DDP_WR_RDMA_READ, .send_flags = DDP_SEND_WITH_IMM},
+	 {{0}},
+	 "cannot have DDP_SEND_WITH_IMM"},
+	{{.send_flags = 0x80}, {{0}}, "unknown flags 0x80"},
 };
 
 Test(post, requests_that_no_daemon_executes_are_refused_with_a_reason)

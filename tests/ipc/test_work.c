@@ -27,6 +27,41 @@ Test(imm, the_value_is_in_the_ring_without_memory)
 	cr_assert_eq(e->operand[1], 0);
 }
 
+Test(imm, a_Send_and_a_Write_have_it_in_their_entry)
+{
+	static const enum ddp_wr_opcode ops[] = {DDP_WR_SEND, DDP_WR_RDMA_WRITE};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct ddp_send_wr wr = {
+			.opcode = ops[i],
+			.sg_list = &sge,
+			.num_sge = 1,
+			.send_flags = DDP_SEND_WITH_IMM,
+			.imm_data = 0x0102030405060708,
+		};
+		const struct wqe_send *e = post(qp, wr);
+
+		cr_assert_eq(e->flags, WQE_WITH_IMM);
+		cr_assert_eq(e->imm, 0x0102030405060708);
+		cr_assert_eq(e->num_sge, 1);
+		wr.send_flags = 0;
+		cr_assert_eq(post(qp, wr)->imm, 0, "the program did not ask for it");
+		wr.send_flags = DDP_SEND_WITH_IMM;
+		refused(raw, wr, "without DDP_SEND_SOLICITED, _PLACED, _PACED and _WITH_IMM");
+	}
+}
+
+Test(imm, other_operations_have_none_with_them)
+{
+	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND_WITH_INV, .send_flags = DDP_SEND_WITH_IMM};
+
+	refused(qp, wr, "Send with Invalidate cannot have DDP_SEND_WITH_IMM");
+	wr.opcode = DDP_WR_IMM_DATA;
+	refused(qp, wr, "Immediate Data cannot have DDP_SEND_WITH_IMM");
+	wr.opcode = DDP_WR_RDMA_READ;
+	refused(qp, wr, "RDMA Read cannot have DDP_SEND_WITH_IMM");
+}
+
 Test(imm, memory_with_it_is_refused)
 {
 	struct ddp_send_wr wr = {.opcode = DDP_WR_IMM_DATA, .sg_list = &sge, .num_sge = 1};
@@ -215,6 +250,15 @@ Test(older, an_older_daemon_takes_one_element)
 	post(qp, wr);
 }
 
+Test(older, an_older_daemon_takes_immediate_data_alone)
+{
+	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .send_flags = DDP_SEND_WITH_IMM};
+
+	cr_assert_eq(ddp_post_send(qp, &wr, NULL), -EOPNOTSUPP);
+	cr_assert(reason_has("too old for DDP_SEND_WITH_IMM"));
+	post(qp, (struct ddp_send_wr){.opcode = DDP_WR_IMM_DATA});
+}
+
 /* ---- what every request is checked for ---- */
 
 TestSuite(any, .init = start, .fini = stop, .timeout = 20);
@@ -226,7 +270,7 @@ Test(any, flags_that_do_not_fit_the_operation_are_refused)
 		unsigned flags;
 		const char *why;
 	} row[] = {
-		{DDP_WR_SEND, 0x40, "send_flags 0x40: unknown flags 0x40"},
+		{DDP_WR_SEND, 0x80, "send_flags 0x80: unknown flags 0x80"},
 		{DDP_WR_SEND, 0x100, "send_flags 0x100"},
 		{DDP_WR_RDMA_READ, DDP_SEND_INLINE, "RDMA Read cannot have DDP_SEND_INLINE"},
 		{DDP_WR_RDMA_READ, DDP_SEND_PLACED, "RDMA Read cannot have DDP_SEND_PLACED"},

@@ -220,9 +220,13 @@ static unsigned invalid_forms(struct rig *r)
 	unsigned failed = try(r, "opcode 255", &(struct wqe_send){.opcode = 255}, CQE_LOC_OP_ERR);
 
 	for (uint8_t op = 0; op <= WQE_OPCODE_COUNT; op++) {
-		struct wqe_send e = {.opcode = op, .flags = 0x40};
+		struct wqe_send e = {.opcode = op, .flags = 0x80};
 
 		failed += try(r, "an invalid opcode or flag", &e, CQE_LOC_OP_ERR);
+		e.flags = WQE_WITH_IMM;
+		if (!opcode_has(op, OPCODE_MAY_IMM))
+			failed +=
+				try(r, "immediate data where none are allowed", &e, CQE_LOC_OP_ERR);
 		e.flags = 0;
 		if (!opcode_is_send(op)) {
 			failed += try(r, "an invalid opcode", &e, CQE_LOC_OP_ERR);

@@ -191,6 +191,8 @@ static void faults_of_the_call(struct end *a, struct end *b)
 	refused(a, "an inline Read", wr, "cannot have DDP_SEND_INLINE");
 	wr.send_flags = DDP_SEND_PLACED;
 	refused(a, "a placed Read", wr, "DDP_SEND_PLACED");
+	wr.send_flags = DDP_SEND_WITH_IMM;
+	refused(a, "a Read with immediate data", wr, "cannot have DDP_SEND_WITH_IMM");
 	wr.opcode = DDP_WR_LOCAL_INV;
 	wr.num_sge = 0;
 	wr.send_flags = DDP_SEND_PACED;

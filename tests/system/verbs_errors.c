@@ -2,10 +2,12 @@
 /*
  * A program for libibverbs whose requests fail at their own end. Promise: the queue pair is in ERR
  * then, what was posted later is flushed, and the peer gets neither bytes nor a message of any of
- * it.
+ * it. Each request has one completion, also with immediate data, and one that ibv_post_send()
+ * refuses leaves nothing behind.
  *
  *   verbs_errors      exit status 0 if it held
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -169,8 +171,8 @@ static void bound_window(void)
 	VERB(mw);
 	first.bind_mw.mw = mw;
 	first.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
-	first.bind_mw.bind_info = (struct ibv_mw_bind_info){
-		a.mr, (uintptr_t)a.mem, LEN, IBV_ACCESS_REMOTE_WRITE};
+	first.bind_mw.bind_info =
+		(struct ibv_mw_bind_info){a.mr, (uintptr_t)a.mem, LEN, IBV_ACCESS_REMOTE_WRITE};
 	second = first;
 	second.wr_id = 2;
 	second.bind_mw.rkey = ibv_inc_rkey(first.bind_mw.rkey);
@@ -184,6 +186,126 @@ static void bound_window(void)
 	VERB(ibv_dealloc_mw(mw) == 0);
 }
 
+/* ---- with immediate data ---- */
+
+static void with_imm(enum ibv_wr_opcode opcode, uint32_t len)
+{
+	struct ibv_sge wrong = wrong_key(len), right = side_sge(&a, 0, 8);
+	struct ibv_send_wr wr = request(opcode, 1, &wrong), after = request(opcode, 2, &right);
+
+	wr.next = &after;
+	post_all(&wr);
+	ends(a.cq, 1, IBV_WC_LOC_PROT_ERR);
+	ends(a.cq, 2, IBV_WC_WR_FLUSH_ERR);
+	both_end();
+}
+
+static void write_with_imm(void)
+{
+	with_imm(IBV_WR_RDMA_WRITE_WITH_IMM, LEN);
+}
+
+static void send_with_imm(void)
+{
+	with_imm(IBV_WR_SEND_WITH_IMM, 8);
+}
+
+/* The peer's refusal may come after the request has completed: not a second time. */
+static void refused_by_peer(void)
+{
+	struct ibv_sge right = side_sge(&a, 0, 8);
+	struct ibv_send_wr wr = request(IBV_WR_RDMA_WRITE_WITH_IMM, 1, &right);
+
+	wr.wr.rdma.rkey ^= 0x5500;
+	post_all(&wr);
+	VERB(rig_wc(a.cq).wr_id == 1);
+	both_end();
+}
+
+static void flushed(void)
+{
+	static const enum ibv_wr_opcode opcode[] = {
+		IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND_WITH_IMM};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	struct ibv_sge right = side_sge(&a, 0, 8);
+
+	VERB(ibv_modify_qp(p.qp[0], &attr, IBV_QP_STATE) == 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		struct ibv_send_wr wr = request(opcode[i], i, &right);
+
+		post_all(&wr);
+	}
+	for (uint64_t i = 0; i < 3; i++)
+		ends(a.cq, i, IBV_WC_WR_FLUSH_ERR);
+}
+
+/* ---- refused in the call ---- */
+
+/* The next Send has none of the immediate data of a request that was refused. */
+static void ordinary_send(void)
+{
+	struct ibv_sge sge = side_sge(&a, 0, LEN);
+	struct ibv_send_wr wr = request(IBV_WR_SEND, 5, &sge);
+	struct ibv_wc wc;
+
+	post_all(&wr);
+	ends(a.cq, 5, IBV_WC_SUCCESS);
+	wc = rig_done(b.cq, RECV, IBV_WC_RECV);
+	VERB(wc.byte_len == LEN && wc.wc_flags == 0);
+}
+
+static void too_many_elements(void)
+{
+	struct ibv_send_wr wr = request(IBV_WR_SEND_WITH_IMM, 1, NULL), *bad = NULL;
+	struct ibv_sge sge[17];
+
+	for (unsigned i = 0; i < 17; i++)
+		sge[i] = side_sge(&a, 8 * i, 8);
+	wr.sg_list = sge;
+	wr.num_sge = 17;
+	VERB(ibv_post_send(p.qp[0], &wr, &bad) == EINVAL && bad == &wr);
+	ordinary_send();
+}
+
+static void too_long_inline(void)
+{
+	struct ibv_sge sge = side_sge(&a, 0, LEN);
+	struct ibv_send_wr wr = request(IBV_WR_SEND_WITH_IMM, 1, &sge), *bad = NULL;
+
+	wr.send_flags |= IBV_SEND_INLINE;
+	VERB(ibv_post_send(p.qp[0], &wr, &bad) == EINVAL && bad == &wr);
+	ordinary_send();
+}
+
+/* The first one has no immediate data, so that an odd number of messages fills the queue. */
+static void full_queue(void)
+{
+	struct ibv_sge sge = side_sge(&a, 0, 8);
+	struct ibv_send_wr wr = request(IBV_WR_SEND, 0, &sge), *bad;
+	uint64_t n = 0;
+	int r;
+
+	post_all(&wr);
+	do {
+		wr = request(IBV_WR_SEND_WITH_IMM, ++n, &sge);
+		wr.imm_data = htobe32((uint32_t)n);
+		r = ibv_post_send(p.qp[0], &wr, &bad);
+	} while (r == 0);
+	VERB(r == ENOMEM && bad == &wr && n >= RIG_DEPTH);
+	for (uint64_t i = 0; i < n; i++) {
+		struct ibv_wc wc;
+
+		if (i > 0)
+			post_recv(&p, 1, RECV, 0, LEN);
+		wc = rig_done(b.cq, RECV, IBV_WC_RECV);
+		VERB(wc.wc_flags == (i > 0 ? IBV_WC_WITH_IMM : 0U));
+		VERB(i == 0 || wc.imm_data == htobe32((uint32_t)i));
+		ends(a.cq, i, IBV_WC_SUCCESS);
+	}
+	post_recv(&p, 1, RECV, 0, LEN);
+	ordinary_send();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -193,6 +315,13 @@ static const struct {
 	{"requests before the one that fails", earlier_requests},
 	{"an invalidation", invalidation},
 	{"a bind", bound_window},
+	{"a Write with immediate data", write_with_imm},
+	{"a Send with immediate data", send_with_imm},
+	{"a Write with immediate data that the peer refuses", refused_by_peer},
+	{"requests with immediate data in ERR", flushed},
+	{"too many elements", too_many_elements},
+	{"too long inline data", too_long_inline},
+	{"a full queue", full_queue},
 };
 
 int main(void)

@@ -244,7 +244,7 @@ static void plain_peer(struct whole *w)
 	end_listen(&c);
 	MUST(ddp_query(c.ctx, &caps));
 	is("features that are left", caps.features & ~(unsigned)DDP_CAP_MULTIHOMED,
-	   DDP_CAP_RAW | DDP_CAP_RNR | DDP_CAP_DATAGRAM | DDP_CAP_STRICT_SENDS);
+	   DDP_CAP_RAW | DDP_CAP_RNR | DDP_CAP_DATAGRAM | DDP_CAP_STRICT_SENDS | DDP_CAP_WITH_IMM);
 	session_connect(&s, &w->a, &c, w->plain_address, &how);
 	ev = end_event(&w->a, DDP_CM_CONNECT_ERROR);
 	is("an enhanced request that the peer does not know", (uint64_t)-ev->err, ECONNREFUSED);

@@ -316,7 +316,7 @@ Test(transfer_errors, unknown_flags_and_impossible_reads_are_refused)
 	struct pair_qp *qc = pair_qp_reads(&two.a, 0, 1), *qd = pair_qp(&two.b);
 
 	pair_connect(&two.a, qc, &two.b, qd);
-	wr.flags |= 0x40;
+	wr.flags |= 0x80;
 	two_post(two.qa, wr);
 	two_post(qc, two_request(RDMAP_READ, 2, 0, 4));
 	cr_expect_not(two_move(&two.a, &two.b));

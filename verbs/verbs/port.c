@@ -34,7 +34,7 @@ static void set_numbers(struct ibv_device_attr *a, const struct ddp_caps *caps)
 {
 	a->max_mr_size = caps->max_mr_bytes;
 	a->max_qp = (int)caps->max_qp;
-	a->max_qp_wr = (int)caps->max_qp_wr / QP_ENTRIES_PER_WR;
+	a->max_qp_wr = (int)(caps->max_qp_wr / qp_entries_per_wr(caps));
 	a->max_sge = (int)caps->max_sge;
 	a->max_sge_rd = a->max_sge;
 	a->max_cq = (int)caps->max_cq;

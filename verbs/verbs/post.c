@@ -83,30 +83,53 @@ static uint32_t length_of(const struct ibv_send_wr *wr)
 	return n;
 }
 
-/* The Immediate Data that follows a Write, and whose completion is that of both. */
-static void set_imm(const struct ibv_send_wr *wr, struct ddp_send_wr *write,
-		    struct ddp_send_wr *ret)
+/* ---- Immediate Data ---- */
+
+static bool is_one_request(const struct qp *qp)
 {
-	*ret = (struct ddp_send_wr){
-		.wr_id = wr->wr_id,
-		.opcode = DDP_WR_IMM_DATA,
-		.send_flags = write->send_flags & DDP_SEND_SIGNALED,
-		.imm_data = post_imm(wr->imm_data, length_of(wr)),
-	};
-	if (wr->send_flags & IBV_SEND_SOLICITED)
-		ret->send_flags |= DDP_SEND_SOLICITED;
-	write->send_flags &= ~(unsigned)DDP_SEND_SIGNALED;
-	write->next = ret;
+	return qp_entries_per_wr(&context_of(qp->ibv.context)->host->caps) == 1;
 }
 
-/* Immediate Data, which the peer reports with the Send that follows. */
-static int set_send_imm(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *imm,
-			struct ddp_send_wr *send)
+/* They go with the request. */
+static int put_imm(const struct ibv_send_wr *wr, uint32_t len, struct ddp_send_wr *ret)
 {
-	if (!qp_knows(&qp->send_imm))
-		return -error_unsupported("ibv_post_send", POST_NO_SEND_IMM, EOPNOTSUPP);
+	ret->send_flags |= DDP_SEND_WITH_IMM;
+	ret->imm_data = post_imm(wr->imm_data, len);
+	return 1;
+}
+
+/* For an older daemon: Immediate Data that follow a Write, and whose completion is that of both. */
+static int follow_with_imm(const struct ibv_send_wr *wr, struct ddp_send_wr *write)
+{
+	struct ddp_send_wr *imm = write + 1;
+
+	*imm = (struct ddp_send_wr){
+		.wr_id = wr->wr_id,
+		.opcode = DDP_WR_IMM_DATA,
+		.send_flags = write->send_flags & (DDP_SEND_SIGNALED | DDP_SEND_SOLICITED),
+		.imm_data = post_imm(wr->imm_data, length_of(wr)),
+	};
+	write->send_flags &= ~(unsigned)(DDP_SEND_SIGNALED | DDP_SEND_SOLICITED);
+	write->next = imm;
+	return 2;
+}
+
+static int set_write_imm(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *ret)
+{
+	if (length_of(wr) == DDP_IMM_MARK)
+		return -EINVAL; /* 3.7 GB: it would be a Send's */
+	set_rdma(wr, DDP_WR_RDMA_WRITE, ret);
+	if (wr->send_flags & IBV_SEND_SOLICITED)
+		ret->send_flags |= DDP_SEND_SOLICITED;
+	return is_one_request(qp) ? put_imm(wr, length_of(wr), ret) : follow_with_imm(wr, ret);
+}
+
+/* For an older daemon: Immediate Data, which the peer reports with the Send that follows. */
+static int precede_with_imm(const struct ibv_send_wr *wr, struct ddp_send_wr *imm)
+{
+	struct ddp_send_wr *send = imm + 1;
+
 	*send = *imm;
-	send->opcode = DDP_WR_SEND;
 	*imm = (struct ddp_send_wr){
 		.wr_id = wr->wr_id,
 		.next = send,
@@ -114,6 +137,14 @@ static int set_send_imm(const struct qp *qp, const struct ibv_send_wr *wr, struc
 		.imm_data = post_imm(wr->imm_data, DDP_IMM_MARK),
 	};
 	return 2;
+}
+
+static int set_send_imm(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *ret)
+{
+	if (!qp_knows(&qp->send_imm))
+		return -error_unsupported("ibv_post_send", POST_NO_SEND_IMM, EOPNOTSUPP);
+	ret->opcode = DDP_WR_SEND;
+	return is_one_request(qp) ? put_imm(wr, DDP_IMM_MARK, ret) : precede_with_imm(wr, ret);
 }
 
 /* Converts one request to one or two. Returns their number, or a negative errno value. */
@@ -139,11 +170,7 @@ static int convert_wr(const struct qp *qp, const struct ibv_send_wr *wr, struct 
 		set_rdma(wr, DDP_WR_RDMA_WRITE, ret);
 		return 1;
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		if (length_of(wr) == DDP_IMM_MARK)
-			return -EINVAL; /* 3.7 GB: it would be a Send's */
-		set_rdma(wr, DDP_WR_RDMA_WRITE, ret);
-		set_imm(wr, ret, ret + 1);
-		return 2;
+		return set_write_imm(qp, wr, ret);
 	case IBV_WR_RDMA_READ:
 		set_rdma(wr, DDP_WR_RDMA_READ, ret);
 		return 1;
@@ -163,7 +190,7 @@ static int convert_wr(const struct qp *qp, const struct ibv_send_wr *wr, struct 
 		set_bind(wr, ret);
 		return 1;
 	case IBV_WR_SEND_WITH_IMM:
-		return set_send_imm(qp, wr, ret, ret + 1);
+		return set_send_imm(qp, wr, ret);
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -187,7 +214,8 @@ struct batch {
 static void pace(struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *last)
 {
 	bool takes_receive = last->opcode == DDP_WR_SEND || last->opcode == DDP_WR_SEND_WITH_INV ||
-			     last->opcode == DDP_WR_IMM_DATA;
+			     last->opcode == DDP_WR_IMM_DATA ||
+			     last->send_flags & DDP_SEND_WITH_IMM;
 	uint32_t unplaced = qp_unplaced(qp);
 
 	if (!takes_receive || qp_knows(&qp->no_reads) || qp_is_datagram(qp))

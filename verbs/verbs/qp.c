@@ -88,7 +88,8 @@ static void fill_init(const struct host *h, const struct ibv_qp_init_attr *a,
 		.struct_size = sizeof(*ret),
 		.send_cq = ((struct cq *)a->send_cq)->ddp,
 		.recv_cq = ((struct cq *)a->recv_cq)->ddp,
-		.max_send_wr = (a->cap.max_send_wr ? a->cap.max_send_wr : 1) * QP_ENTRIES_PER_WR,
+		.max_send_wr =
+			(a->cap.max_send_wr ? a->cap.max_send_wr : 1) * qp_entries_per_wr(&h->caps),
 		.max_recv_wr = a->cap.max_recv_wr ? a->cap.max_recv_wr : 1,
 		.max_send_sge = a->cap.max_send_sge,
 		.max_recv_sge = a->cap.max_recv_sge,
@@ -96,7 +97,8 @@ static void fill_init(const struct host *h, const struct ibv_qp_init_attr *a,
 			a->cap.max_inline_data > MIN_INLINE ? a->cap.max_inline_data : MIN_INLINE,
 		.max_ord = QP_READS,
 		.max_ird = QP_READS,
-		.sq_sig_all = 0, /* post.c sets the flag: one request may become two */
+		.sq_sig_all = 0, /* post.c sets the flag: one request may become two, for an older
+				    daemon */
 		.srq = a->srq ? srq_ddp(a->srq) : NULL,
 		.hold_bytes = hold_for(a),
 		.hold_ms = HOLD_MS,
@@ -107,14 +109,14 @@ static void fill_init(const struct host *h, const struct ibv_qp_init_attr *a,
 }
 
 /* Reads the actual capabilities, which are at least those that the program asked for. */
-static int take_caps(struct qp *qp, struct ibv_qp_cap *cap)
+static int take_caps(const struct host *h, struct qp *qp, struct ibv_qp_cap *cap)
 {
 	struct ddp_qp_attr a = DDP_INIT(ddp_qp_attr);
 	int r = ddp_query_qp(qp->ddp, &a);
 
 	if (r)
 		return r;
-	cap->max_send_wr = a.max_send_wr / (qp_is_carried(qp) ? 1 : QP_ENTRIES_PER_WR);
+	cap->max_send_wr = a.max_send_wr / (qp_is_carried(qp) ? 1 : qp_entries_per_wr(&h->caps));
 	cap->max_recv_wr = qp->init.srq ? 0 : a.max_recv_wr;
 	cap->max_send_sge = a.max_send_sge;
 	cap->max_recv_sge = qp->init.srq ? 0 : a.max_recv_sge;
@@ -199,7 +201,7 @@ static int create_on(struct qp *qp, struct session_end *e, struct ibv_pd *pd,
 		return r;
 	qp->init = *attr;
 	fill_ibv(qp, pd, attr);
-	r = take_caps(qp, &attr->cap);
+	r = take_caps(h, qp, &attr->cap);
 	if (r) {
 		ddp_destroy_qp(qp->ddp);
 		return r;

@@ -12,8 +12,12 @@
 #include "verbs/verbs/qp_transition.h"
 #include "verbs/verbs/session_end.h"
 
-/* A Write with Immediate Data takes two entries of the send queue. */
-enum { QP_ENTRIES_PER_WR = 2 };
+/* Entries of the send queue that a request may take: for an older daemon Immediate Data are a
+ * request of their own. */
+static inline unsigned qp_entries_per_wr(const struct ddp_caps *caps)
+{
+	return caps->features & DDP_CAP_WITH_IMM ? 1 : 2;
+}
 
 /* Reads and atomics in flight in each direction: the usual limit of hardware. */
 enum { QP_READS = 16 };

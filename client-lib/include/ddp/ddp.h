@@ -99,13 +99,14 @@ int ddp_close(struct ddp_ctx *ctx);
 int ddp_reopen(struct ddp_ctx *ctx, int timeout_ms);
 
 enum ddp_features {
-	DDP_CAP_ATOMIC = 1,     /* atomics and Immediate Data (RFC 7306): all of them or none */
-	DDP_CAP_ENHANCED = 2,   /* DDP_CONN_NEGOTIATE and DDP_CONN_PEER_TO_PEER (RFC 6581) */
-	DDP_CAP_RAW = 4,        /* DDP_QP_RAW */
-	DDP_CAP_MULTIHOMED = 8, /* several addresses at each end: see ddp_multihoming(7) */
-	DDP_CAP_RNR = 16,       /* DDP_QP_RNR */
-	DDP_CAP_DATAGRAM = 32,  /* DDP_QP_DATAGRAM */
-	DDP_CAP_STRICT_SENDS = 64 /* DDP_QP_STRICT_SENDS */
+	DDP_CAP_ATOMIC = 1,        /* atomics and Immediate Data (RFC 7306): all of them or none */
+	DDP_CAP_ENHANCED = 2,      /* DDP_CONN_NEGOTIATE and DDP_CONN_PEER_TO_PEER (RFC 6581) */
+	DDP_CAP_RAW = 4,           /* DDP_QP_RAW */
+	DDP_CAP_MULTIHOMED = 8,    /* several addresses at each end: see ddp_multihoming(7) */
+	DDP_CAP_RNR = 16,          /* DDP_QP_RNR */
+	DDP_CAP_DATAGRAM = 32,     /* DDP_QP_DATAGRAM */
+	DDP_CAP_STRICT_SENDS = 64, /* DDP_QP_STRICT_SENDS */
+	DDP_CAP_WITH_IMM = 128     /* DDP_SEND_WITH_IMM in sessions */
 };
 
 struct ddp_caps {
@@ -1001,7 +1002,10 @@ enum ddp_send_flags {
 	DDP_SEND_PACED = 32, /* the same, to keep the sender close to the receiver; but if the peer
 			       ends the session in order first, the request completes as
 			       without the flag */
-	DDP_SEND_WITH_IMM = 64 /* DATAGRAM: imm_data goes with the Send */
+	/* Sends and Writes: imm_data goes with it. In a session as Immediate Data of their own,
+	 * before the Send or after the Write: one request, which fails as a whole and has one
+	 * completion. There only with DDP_CAP_WITH_IMM; not RAW. */
+	DDP_SEND_WITH_IMM = 64
 };
 
 /* Of raw QPs. */

@@ -17,7 +17,8 @@
 
 _Static_assert((int)WQE_SIGNALED == RDMAP_SIGNALED && (int)WQE_FENCE == RDMAP_FENCE &&
 		       (int)WQE_SOLICITED == RDMAP_SOLICITED && (int)WQE_INLINE == RDMAP_INLINE &&
-		       (int)WQE_PLACED == RDMAP_PLACED && (int)WQE_PACED == RDMAP_PACED,
+		       (int)WQE_PLACED == RDMAP_PLACED && (int)WQE_PACED == RDMAP_PACED &&
+		       (int)WQE_WITH_IMM == RDMAP_WITH_IMM,
 	       "flags keep their bits");
 
 #define SAME_OPERAND(wqe, wr)                                                                      \
