@@ -94,7 +94,7 @@ static bool turn_run(void *user, uint64_t now_ms)
 	/* 2. Work that clients have posted. */
 	any = rung = bells_take(w);
 
-	/* 3. Messages from the network. */
+	/* 3. Messages from the network, and acknowledgments within this daemon. */
 	any |= read_network(w, rung);
 	any |= llp_input(w->self, RX_BUDGET);
 

@@ -4,9 +4,10 @@
  * are not queued: llp_send() hands the sender's spans to the peer's readable() and returns when
  * they are taken, so the receiver's copy is the only one.
  *
- * Changes of state are reported by the next llp_tick(). While a message is being handed over, every
- * other llp_send() returns LLP_E_AGAIN: a receiver that replies within readable() would otherwise
- * call into its peer, which is still sending.
+ * Changes of state and acknowledgments are reported by the next llp_input() or llp_tick(): an owner
+ * that ticks once a millisecond would let each of them wait for that long. While a message is being
+ * handed over, every other llp_send() returns LLP_E_AGAIN: a receiver that replies within
+ * readable() would otherwise call into its peer, which is still sending.
  */
 #include "llp/common/llp.h"
 
@@ -45,8 +46,8 @@ struct loop {
 	struct llp_stats stats;
 	struct list listeners;
 	struct list conns;
-	struct list due;   /* conns that llp_tick() has to serve */
-	struct list freed; /* conns that the next llp_tick() frees: an upcall may be using them */
+	struct list due;   /* conns that serve_due() has to serve */
+	struct list freed; /* conns that it frees: an upcall may be using them */
 };
 
 struct listener {
@@ -442,7 +443,7 @@ static void report_progress(struct loop *t, struct conn *c)
 		t->llp.ev->writable(c->c.user);
 }
 
-static void tick_conn(struct loop *t, struct conn *c)
+static void serve_conn(struct loop *t, struct conn *c)
 {
 	if (c->state == CONNECTING)
 		establish(t, c);
@@ -463,18 +464,24 @@ static void free_all(struct list *conns)
 		free(list_entry(it, struct conn, link));
 }
 
-static void loop_tick(struct llp *llp, uint64_t now_ms)
+/* Not those that become due meanwhile. */
+static void serve_due(struct loop *t)
 {
-	struct loop *t = loop_of(llp);
 	struct list batch = LIST_INIT(batch);
 	struct list *it;
 
-	t->now_ms = now_ms;
-	while ((it = list_pop(&t->due)))
-		list_add_tail(&batch, it);
+	list_splice_tail(&batch, &t->due);
 	while ((it = list_pop(&batch)))
-		tick_conn(t, list_entry(it, struct conn, due));
+		serve_conn(t, list_entry(it, struct conn, due));
 	free_all(&t->freed);
+}
+
+static void loop_tick(struct llp *llp, uint64_t now_ms)
+{
+	struct loop *t = loop_of(llp);
+
+	t->now_ms = now_ms;
+	serve_due(t);
 }
 
 static uint64_t loop_expiry_us(const struct llp *llp)
@@ -484,10 +491,11 @@ static uint64_t loop_expiry_us(const struct llp *llp)
 	return list_empty(&t->due) && list_empty(&t->freed) ? UINT64_MAX : t->now_ms * 1000;
 }
 
+/* An acknowledgment alone is no work: only the completions that follow it are. */
 static bool loop_input(struct llp *llp, unsigned budget)
 {
-	(void)llp;
 	(void)budget;
+	serve_due(loop_of(llp));
 	return false;
 }
 

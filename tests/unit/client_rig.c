@@ -190,12 +190,17 @@ uint32_t rig_listen(struct rig_program *p, uint32_t backlog)
 	return rig_call(p, &m, sizeof(m));
 }
 
-void rig_connect(struct rig_program *p, uint32_t qp)
+void rig_begin_connect(struct rig_program *p, uint32_t qp)
 {
 	struct msg_connect m = {.hdr = {MSG_CONNECT, 1}, .qp = qp, .npeers = 1};
 
 	m.peers[0] = here;
 	rig_call(p, &m, sizeof(m));
+}
+
+void rig_connect(struct rig_program *p, uint32_t qp)
+{
+	rig_begin_connect(p, qp);
 	rig_turns();
 }
 

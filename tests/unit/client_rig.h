@@ -43,7 +43,10 @@ void rig_destroy_qp(struct rig_program *p, uint32_t qp);
 /* At the one port; backlog 0: the default. Returns the handle. */
 uint32_t rig_listen(struct rig_program *p, uint32_t backlog);
 
-/* Connects the queue pair to that port, and has turns until the request has arrived. */
+/* Connects the queue pair to that port. */
+void rig_begin_connect(struct rig_program *p, uint32_t qp);
+
+/* The same, and has turns until the request has arrived. */
 void rig_connect(struct rig_program *p, uint32_t qp);
 
 void rig_turns(void);

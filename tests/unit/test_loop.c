@@ -174,6 +174,16 @@ Test(loop_setup, upcalls_are_made_by_tick_and_not_by_connect)
 	cr_assert_eq(llp_expiry_us(loop), UINT64_MAX);
 }
 
+Test(loop_setup, a_connect_does_not_wait_for_a_tick)
+{
+	cr_assert_eq(connect_to("127.0.0.1", PORT), 0);
+	llp_input(loop, 1);
+	cr_assert_eq(client.up + server.up, 2);
+	llp_shutdown(client.conn);
+	llp_input(loop, 1);
+	cr_assert_eq(client.down + server.down, 2);
+}
+
 Test(loop_setup, a_port_without_a_listener_refuses)
 {
 	cr_assert_eq(connect_to("127.0.0.1", PORT + 1), 0);
@@ -346,6 +356,24 @@ Test(loop, acked_is_called_once_a_turn)
 	tick();
 	cr_assert_eq(client.acked, 1);
 	cr_assert_eq(server.acked, 0);
+}
+
+/* A program that waits for its completion would wait for the next millisecond. */
+Test(loop, acked_and_writable_do_not_wait_for_a_tick)
+{
+	uint8_t head[4] = {0};
+	struct llp_msg m = message(head, sizeof(head), NULL, 0);
+
+	cr_assert_eq(llp_send(client.conn, &m), LLP_E_OK);
+	cr_expect_not(llp_input(loop, 1), "no message has arrived");
+	cr_assert_eq(client.acked, 1);
+	cr_assert_eq(llp_expiry_us(loop), UINT64_MAX);
+	server.ignore = true;
+	cr_assert_eq(llp_send(client.conn, &m), LLP_E_AGAIN);
+	llp_input(loop, 1);
+	cr_assert_eq(client.writable, 1);
+	tick();
+	cr_assert_eq(client.acked + client.writable, 2);
 }
 
 Test(loop, the_longest_message_passes_and_a_longer_one_does_not)

@@ -2,6 +2,7 @@
 /* Promise: a turn begins with the work that a program waits for, and leaves none out. */
 #include <criterion/criterion.h>
 
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -13,7 +14,7 @@
 #include "tests/unit/client_rig.h"
 
 static struct worker *const w = &rig.worker;
-static struct rig_program program;
+static struct rig_program program, server;
 static struct cq *cq;
 static char trace[64];
 static unsigned turns, stop_after;
@@ -114,6 +115,8 @@ static void start(void)
 	rig_attach(&program);
 	(void)rig_make_qp(&program);
 	cq = idtab_get(&program.c->handles.cqs, program.cq);
+	rig_attach(&server);
+	rig_listen(&server, 0);
 	rig_turns();
 	w->net = &net;
 }
@@ -145,4 +148,16 @@ Test(turn, a_program_is_woken_before_a_packet_without_data_is_sent)
 	completes = true;
 	run(1);
 	cr_expect_str_eq(trace, "ibf");
+}
+
+/* They reach each other in the same millisecond. */
+Test(turn, programs_of_one_daemon_do_not_wait_for_the_clock)
+{
+	struct pollfd request = {.fd = server.event_fd, .events = POLLIN};
+
+	rig_begin_connect(&program, rig_make_qp(&program));
+	for (unsigned i = 0; i < 4; i++)
+		turn_hooks.turn(w, w->now_ms);
+	cr_expect_eq(poll(&request, 1, 0), 1, "the request has not arrived");
+	cr_expect_eq(llp_expiry_us(w->self), UINT64_MAX, "an acknowledgment is still due");
 }
