@@ -88,11 +88,12 @@ void rdmap_sq_unpace(struct rdmap *ep, uint32_t mark)
 	struct rdmap_sq *q = &ep->sq;
 
 	ep->tx.no_answers = true;
+	rdmap_sq_report(ep); /* ack_pos is of one that is there */
 	q->ack_pos = q->rec.head;
 	for (uint32_t i = q->rec.head; i != q->rec.tail; i++) {
 		struct rdmap_rec *r = block_ring_at(&q->rec, i);
 
-		if (!r->probed || r->ended || r->flags & RDMAP_PLACED)
+		if (!r->probed || r->ended || r->awaits || r->flags & RDMAP_PLACED)
 			continue;
 		r->awaits = ep->options & RDMAP_ACKED;
 		r->ended = !r->awaits;

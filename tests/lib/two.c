@@ -41,7 +41,7 @@ void two_setup_as(const struct rdmap_cfg *cfg)
 
 void two_setup_with(unsigned options, bool acks, uint16_t ord)
 {
-	const struct rdmap_cfg cfg = {.ord = ord, .ird = PAIR_READS};
+	const struct rdmap_cfg cfg = {.ord = ord, .ird = PAIR_READS, .sq_depth = 2 * PAIR_DEPTH};
 
 	establish(&cfg, acks, options);
 	assoc_tx_acked(two.a.assoc);

@@ -221,6 +221,47 @@ Test(acked, when_the_peer_ends_what_was_acknowledged_before_completes_at_once)
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 }
 
+Test(acked, when_the_peer_ends_requests_that_are_not_reported_yet_complete)
+{
+	enum { MORE_THAN_A_BLOCK = 9 };
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, MORE_THAN_A_BLOCK, 0, 10);
+
+	for (unsigned i = 0; i < MORE_THAN_A_BLOCK; i++) {
+		two_post(two.qa, two_request(RDMAP_WRITE, i, 0, 10));
+		cr_expect_eq(send_all(), 1);
+		assoc_tx_acked(two.a.assoc);
+	}
+	wr.flags |= RDMAP_PACED;
+	two_post(two.qa, wr);
+	cr_expect_eq(send_all(), 2, "a Write and a Read");
+	two_expect_none(two.qa);
+	assoc_close(two.b.assoc, two.qb->ep);
+	cr_expect(two_move(&two.b, &two.a), "the Terminate");
+	for (unsigned i = 0; i < MORE_THAN_A_BLOCK; i++)
+		two_expect_done(two.qa, i, RDMAP_SUCCESS);
+	two_expect_none(two.qa);
+	progress(0);
+	two_expect_done(two.qa, MORE_THAN_A_BLOCK, RDMAP_SUCCESS);
+}
+
+Test(acked, when_both_end_paced_requests_wait_for_the_acknowledgement_once)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
+
+	wr.flags |= RDMAP_PACED;
+	two_post(two.qa, wr);
+	cr_expect_eq(send_all(), 2, "a Write and a Read");
+	two_post(two.qa, two_request(RDMAP_READ, 2, 0, 10));
+	assoc_close_after(two.a.assoc, two.qa->ep, 1);
+	assoc_close(two.b.assoc, two.qb->ep);
+	cr_expect(two_move(&two.b, &two.a), "the Terminate");
+	cr_expect_eq(send_all(), 0, "nobody answers a Read");
+	two_expect_none(two.qa);
+	progress(0);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	cr_expect_eq(send_all(), 1, "the Terminate");
+}
+
 /* ---- transports that report only that everything is acknowledged ---- */
 
 Test(acked_only_all, signaled_requests_complete_with_the_response_to_a_read_of_no_bytes)
