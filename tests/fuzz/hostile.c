@@ -420,7 +420,7 @@ static void send_event(const void *rec, size_t len)
 	if (h.event_fd < 0 || len == 0 || h.events++ >= EVENTS)
 		return;
 	h.busy = true;
-	conn_send(h.event_fd, rec, len, NULL, 0);
+	(void)conn_try_send(h.event_fd, rec, len, NULL, 0); /* no other thread would make room */
 	h.busy = false;
 }
 
