@@ -17,6 +17,7 @@
 enum {
 	STEPS = 250,   /* of one input */
 	NETWORK = 240, /* steps of the network, from there on */
+	CARRIER = 192, /* from there on, the peer begins what is for datagrams */
 };
 
 static struct worker *const w = &programs.d.worker;
@@ -67,7 +68,10 @@ static void step_of_peer(uint8_t what)
 {
 	switch (what % 8) {
 	case 0:
-		other_host_begin_there();
+		if (what >= CARRIER / 3)
+			other_host_begin_at((uint16_t)programs.d.cfg.session.datagram_port);
+		else
+			other_host_begin_there();
 		break;
 	case 1:
 		other_host_answer();

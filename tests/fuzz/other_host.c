@@ -222,16 +222,21 @@ static void send_start(uint8_t type, uint32_t tag)
 	send_chunk(type, v, n, tag);
 }
 
-void other_host_begin_there(void)
+void other_host_begin_at(uint16_t port)
 {
 	my_port = 4000;
-	their_port = PORT;
+	their_port = port;
 	cookie_len = 0;
 	send_start(INIT, 0);
 	host.turn(1);
 	if (cookie_len > 0)
 		send_chunk(COOKIE_ECHO, cookie, cookie_len, their_tag);
 	host.turn(1);
+}
+
+void other_host_begin_there(void)
+{
+	other_host_begin_at(PORT);
 }
 
 void other_host_answer(void)

@@ -19,13 +19,14 @@ void other_host_begin(struct input *in, const struct sockaddr_storage *addr,
 void other_host_cover(void);
 
 /* Each reads its parameters from the input. */
-void other_host_begin_there(void); /* an association to our port 5043 */
-void other_host_answer(void);      /* to the last INIT of ours */
-void other_host_packet(void);      /* of up to four chunks */
-void other_host_bytes(void);       /* no packet of SCTP */
-void other_host_icmp(void);        /* about a packet of ours */
-void other_host_message(void);     /* a message of DDP, with the numbers that are due */
-void other_host_ack(void);         /* of all that was received */
-void other_host_network(void);     /* another address of it, packets together, and our sockets */
+void other_host_begin_at(uint16_t port); /* an association to this port of ours */
+void other_host_begin_there(void);       /* to 5043 */
+void other_host_answer(void);            /* to the last INIT of ours */
+void other_host_packet(void);            /* of up to four chunks */
+void other_host_bytes(void);             /* no packet of SCTP */
+void other_host_icmp(void);              /* about a packet of ours */
+void other_host_message(void);           /* a message of DDP, with the numbers that are due */
+void other_host_ack(void);               /* of all that was received */
+void other_host_network(void); /* another address of it, packets together, and our sockets */
 
 #endif

@@ -11,6 +11,7 @@
 #include "daemon/net/association.h"
 #include "daemon/net/peers.h"
 #include "daemon/objects/sessions/assoc_events.h"
+#include "daemon/objects/sessions/carriers.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/queues/cq.h"
 #include "daemon/objects/sessions/qp.h"
@@ -467,6 +468,7 @@ void programs_end(void)
 			hang_up(&program[i]);
 		end(&program[i]);
 	}
+	carriers_free(w);
 	must(!d->capture && list_empty(&w->journal.watchers) && list_empty(&w->dirty_async));
 	must(d->clients.used == 0 && list_empty(&w->faulty) && list_empty(&w->polled));
 	must(list_empty(&w->dirty_cqs) && list_empty(&w->low_srqs));
