@@ -242,7 +242,6 @@ int ddpcp_offer_take(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct d
 	if (s->link->over)
 		return r < 0 ? r : -ECONNRESET;
 	if (r < 0) {
-		answer.kind = DDPCP_ANSWER;
 		answer.status = DDPCP_FAILED;
 		strcpy(answer.text, s->link->reason);
 	}
