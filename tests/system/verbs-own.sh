@@ -35,6 +35,7 @@ run verbs_words
 run verbs_access "$a" "$b"
 run verbs_enhanced
 run verbs_cm "$a" "$b"
+run verbs_events "$a" "$b"
 run verbs_late
 run verbs_unaccepted
 run verbs_errors
@@ -44,6 +45,7 @@ DDPVERBS_IWARP=1 run verbs_self
 run verbs_fork
 run verbs_dl
 DDPVERBS_IWARP=1 run verbs_cm "$a" "$b"
+DDPVERBS_IWARP=1 run verbs_events "$a" "$b"
 DDPVERBS_IWARP=1 run verbs_states
 DDPVERBS_IWARP=1 run verbs_datagrams
 

@@ -5,11 +5,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "verbs/base/error.h"
 #include "verbs/base/fork.h"
+#include "verbs/base/semaphore.h"
 #include "verbs/cm/cm_id.h"
 #include "verbs/verbs/context.h"
 
@@ -24,9 +24,8 @@ struct cm_event {
 	uint8_t private_data[MAX_PRIVATE];
 };
 
-/* fd is a semaphore: one for each queued event, so that programs can wait for it. */
 struct channel {
-	struct rdma_event_channel ibv; /* first */
+	struct rdma_event_channel ibv; /* first; fd: see semaphore.h */
 	struct cm_event *first, **last;
 	unsigned generation; /* of the process whose ids use it */
 };
@@ -55,7 +54,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 	}
 	c->last = &c->first;
 	c->generation = fork_generation();
-	c->ibv.fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	c->ibv.fd = semaphore_open();
 	if (c->ibv.fd < 0) {
 		free(c);
 		return NULL;
@@ -84,7 +83,7 @@ int cm_event_renew(struct rdma_event_channel *channel)
 
 	if (c->generation == fork_generation())
 		return 0;
-	r = fork_replace(channel->fd, eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));
+	r = fork_replace(channel->fd, semaphore_open());
 	if (r)
 		return r;
 	c->first = NULL;
@@ -97,13 +96,10 @@ int cm_event_renew(struct rdma_event_channel *channel)
 
 static void queue_event(struct channel *c, struct cm_event *e)
 {
-	const uint64_t one = 1;
-
 	e->next = NULL;
 	*c->last = e;
 	c->last = &e->next;
-	if (write(c->ibv.fd, &one, sizeof(one)) < 0)
-		return; /* never full */
+	semaphore_post(c->ibv.fd);
 }
 
 static struct channel *channel_of(const struct cm_id *id)
@@ -216,7 +212,8 @@ void cm_event_ended(struct cm_id *id, const void *private_data, size_t len)
 	host_timer_start(id->host, &id->timewait, TIMEWAIT_MS);
 }
 
-/* Takes the first event of this id out of its queue. */
+/* Takes the first event of this id out of its queue. The semaphore of a parent is not the child's.
+ */
 static struct cm_event *extract(struct cm_id *id)
 {
 	struct channel *c = channel_of(id);
@@ -229,6 +226,8 @@ static struct cm_event *extract(struct cm_id *id)
 		*at = e->next;
 		if (!*at)
 			c->last = at;
+		if (c->generation == fork_generation())
+			semaphore_take(c->ibv.fd);
 	}
 	return e;
 }
@@ -265,7 +264,6 @@ void cm_event_forget(struct cm_id *id)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Semaphores of the old channel stay: its readers find the queue empty and wait again. */
 void cm_event_migrate(struct cm_id *id, struct rdma_event_channel *to)
 {
 	struct cm_event *first = NULL, **last = &first, *e;
@@ -304,14 +302,13 @@ static struct cm_event *take_first(struct channel *c)
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
 	struct cm_event *e = NULL;
-	uint64_t n;
 
 	if (((struct channel *)channel)->generation != fork_generation()) {
 		error_unsupported("rdma_get_cm_event", ERROR_PARENTS_OBJECT, ECHILD);
 		return -1;
 	}
 	while (!e) {
-		if (read(channel->fd, &n, sizeof(n)) < 0)
+		if (semaphore_wait(channel->fd))
 			return -1;
 		e = take_first((struct channel *)channel);
 	}

@@ -5,15 +5,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "verbs/base/fork.h"
+#include "verbs/base/semaphore.h"
 #include "verbs/verbs/context.h"
 
 int async_init(struct async *a)
 {
-	a->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	a->fd = semaphore_open();
 	if (a->fd < 0)
 		return errno;
 	pthread_mutex_init(&a->lock, NULL);
@@ -52,7 +52,7 @@ static void renew_queue(struct async *a)
 {
 	if (a->generation == fork_generation())
 		return;
-	fork_replace(a->fd, eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));
+	fork_replace(a->fd, semaphore_open());
 	pthread_mutex_init(&a->lock, NULL);
 	memset(a->spare, 0, sizeof(a->spare));
 	a->first = NULL;
@@ -74,7 +74,6 @@ void async_free(struct async *a)
 
 void async_push(struct async *a, const struct ibv_async_event *ev)
 {
-	const uint64_t one = 1;
 	struct async_event *e = calloc(1, sizeof(*e));
 
 	renew_queue(a);
@@ -86,10 +85,9 @@ void async_push(struct async *a, const struct ibv_async_event *ev)
 		e->next = NULL;
 		*a->last = e;
 		a->last = &e->next;
+		semaphore_post(a->fd);
 	}
 	pthread_mutex_unlock(&a->lock);
-	if (e && write(a->fd, &one, sizeof(one)) < 0)
-		return; /* never full */
 }
 
 /* Events of the daemon have the number of its port. */
@@ -105,6 +103,7 @@ void async_forget(struct async *a, const void *element)
 		if (e->event.element.qp == element) {
 			*at = e->next;
 			free_event(e);
+			semaphore_take(a->fd);
 		} else {
 			at = &e->next;
 		}
@@ -135,11 +134,10 @@ static bool take_first_event(struct async *a, struct ibv_async_event *ret)
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	struct async *a = &context_of(context)->async;
-	uint64_t n;
 
 	renew_queue(a);
 	do {
-		if (read(a->fd, &n, sizeof(n)) < 0)
+		if (semaphore_wait(a->fd))
 			return -1;
 	} while (!take_first_event(a, event)); /* its object is gone */
 	return 0;

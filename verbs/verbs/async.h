@@ -18,7 +18,7 @@ struct async_event {
 struct async {
 	pthread_mutex_t lock;
 	struct async_event *first, **last;
-	int fd;                                /* a semaphore: one for each event */
+	int fd;                                /* see semaphore.h */
 	unsigned generation;                   /* of the process that uses it */
 	struct async_event spare[ASYNC_SPARE]; /* for where memory is short */
 };

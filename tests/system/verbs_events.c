@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program for the events of libibverbs and librdmacm at two devices. Promise: the descriptor of a
+ * channel is readable if and only if a call finds an event there, also when events are deleted with
+ * their object or move to another channel.
+ *
+ *   verbs_events ADDRESS-OF-FIRST-DEVICE ADDRESS-OF-SECOND      exit status 0 if it held
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+
+#include "tests/system/verbs_cm_rig.h"
+
+static struct side a;
+
+static bool is_readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
+}
+
+static bool becomes_readable(void *arg)
+{
+	return is_readable(*(int *)arg);
+}
+
+static void has_none(struct rdma_event_channel *ch)
+{
+	struct rdma_cm_event *ev;
+
+	VERB(!is_readable(ch->fd));
+	VERB(fcntl(ch->fd, F_SETFL, O_NONBLOCK) == 0);
+	VERB(rdma_get_cm_event(ch, &ev) == -1 && errno == EAGAIN);
+	VERB(fcntl(ch->fd, F_SETFL, 0) == 0);
+}
+
+/* ---- events of ids ---- */
+
+static void connect_ends(struct end *c, struct end *s, struct rdma_cm_id *l)
+{
+	resolve(c, 1, 0, rdma_get_src_port(l));
+	make_qp(c);
+	ask(c, 0);
+	take_request(s, l);
+	make_qp(s);
+	VERB(rdma_accept(s->id, NULL) == 0);
+	expect_only(servers, RDMA_CM_EVENT_ESTABLISHED);
+	expect_only(clients, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+/* DISCONNECTED is queued when its queue pair is gone. */
+static void end_with_event(struct end *c)
+{
+	VERB(rdma_disconnect(c->id) == 0);
+	rdma_destroy_qp(c->id);
+	VERB(is_readable(clients->fd));
+}
+
+static void close_server(struct end *s, struct rdma_cm_id *l)
+{
+	expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
+	end_close(s, NULL);
+	VERB(rdma_destroy_id(l) == 0);
+}
+
+static void destroyed_id(void)
+{
+	struct rdma_cm_id *l = listener_at(&addr[0]);
+	struct end c, s;
+
+	connect_ends(&c, &s, l);
+	has_none(clients);
+	end_with_event(&c);
+	VERB(rdma_destroy_id(c.id) == 0);
+	has_none(clients);
+	end_free(&c);
+	close_server(&s, l);
+}
+
+/* The events of another id stay. */
+static void destroyed_id_of_two(void)
+{
+	struct rdma_cm_id *l[2] = {listener_at(&addr[0]), listener_at(&addr[0])};
+	struct rdma_cm_event *ev;
+	struct end c[2], s[2];
+
+	for (int i = 0; i < 2; i++)
+		connect_ends(&c[i], &s[i], l[i]);
+	for (int i = 0; i < 2; i++)
+		end_with_event(&c[i]);
+	VERB(rdma_destroy_id(c[0].id) == 0);
+	VERB(is_readable(clients->fd));
+	ev = expect(clients, RDMA_CM_EVENT_DISCONNECTED);
+	VERB(ev->id == c[1].id);
+	VERB(rdma_ack_cm_event(ev) == 0);
+	VERB(rdma_destroy_id(c[1].id) == 0);
+	has_none(clients);
+	for (int i = 0; i < 2; i++) {
+		end_free(&c[i]);
+		close_server(&s[i], l[i]);
+	}
+}
+
+static void destroyed_listener(void)
+{
+	struct rdma_cm_id *l = listener_at(&addr[0]);
+	struct rdma_cm_event *ev;
+	struct end c;
+
+	resolve(&c, 1, 0, rdma_get_src_port(l));
+	make_qp(&c);
+	ask(&c, 0);
+	VERB(rig_eventually(becomes_readable, &servers->fd));
+	VERB(rdma_destroy_id(l) == 0);
+	has_none(servers);
+	VERB(rdma_get_cm_event(clients, &ev) == 0 && ev->id == c.id && ev->status != 0);
+	VERB(rdma_ack_cm_event(ev) == 0);
+	end_close(&c, NULL);
+}
+
+static void moved_id(void)
+{
+	struct rdma_event_channel *other = rdma_create_event_channel();
+	struct rdma_cm_id *l = listener_at(&addr[0]);
+	struct end c, s;
+
+	VERB(other);
+	connect_ends(&c, &s, l);
+	end_with_event(&c);
+	VERB(rdma_migrate_id(c.id, other) == 0);
+	has_none(clients);
+	VERB(is_readable(other->fd));
+	expect_only(other, RDMA_CM_EVENT_DISCONNECTED);
+	VERB(rdma_destroy_id(c.id) == 0);
+	has_none(other);
+	rdma_destroy_event_channel(other);
+	end_free(&c);
+	close_server(&s, l);
+}
+
+/* ---- asynchronous events ---- */
+
+/* A queue pair with a shared receive queue that has failed, whose event is queued. */
+static struct ibv_qp *failed_qp(struct ibv_srq *srq)
+{
+	struct ibv_qp_init_attr init = side_init(&a);
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	struct ibv_qp *qp;
+
+	init.srq = srq;
+	VERB(qp = ibv_create_qp(a.pd, &init));
+	rig_to_init(qp);
+	VERB(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0);
+	VERB(is_readable(a.ctx->async_fd));
+	return qp;
+}
+
+static void last_wqe_of(const struct ibv_qp *qp, struct ibv_async_event *ret)
+{
+	VERB(ibv_get_async_event(a.ctx, ret) == 0);
+	VERB(ret->event_type == IBV_EVENT_QP_LAST_WQE_REACHED && ret->element.qp == qp);
+}
+
+static struct ibv_srq *new_srq(void)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 8, .max_sge = 1}};
+	struct ibv_srq *srq;
+
+	VERB(srq = ibv_create_srq(a.pd, &init));
+	return srq;
+}
+
+static void destroyed_qp(void)
+{
+	struct ibv_srq *srq = new_srq();
+	struct ibv_async_event ev;
+	struct ibv_qp *first, *second;
+
+	VERB(!is_readable(a.ctx->async_fd));
+	VERB(ibv_destroy_qp(failed_qp(srq)) == 0);
+	VERB(!is_readable(a.ctx->async_fd));
+	first = failed_qp(srq);
+	second = failed_qp(srq);
+	VERB(ibv_destroy_qp(first) == 0);
+	VERB(is_readable(a.ctx->async_fd));
+	last_wqe_of(second, &ev);
+	ibv_ack_async_event(&ev);
+	VERB(!is_readable(a.ctx->async_fd));
+	VERB(ibv_destroy_qp(second) == 0);
+	VERB(ibv_destroy_srq(srq) == 0);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{"an id that is destroyed takes its event along", destroyed_id},
+	{"and leaves that of another", destroyed_id_of_two},
+	{"a listener takes a request along", destroyed_listener},
+	{"an id that moves takes its event along", moved_id},
+	{"a queue pair that is destroyed takes its event along", destroyed_qp},
+};
+
+int main(int argc, char **argv)
+{
+	cm_rig_open(argc, argv);
+	side_open(&a, 0);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cases[i].run();
+		printf("ok %s\n", cases[i].name);
+	}
+	side_close(&a);
+	return 0;
+}
