@@ -2,7 +2,8 @@
 /*
  * A program for the events of libibverbs and librdmacm at two devices. Promise: the descriptor of a
  * channel is readable if and only if a call finds an event there, also when events are deleted with
- * their object or move to another channel.
+ * their object or move to another channel. An object is destroyed when the program has acknowledged
+ * each event that it got of it.
  *
  *   verbs_events ADDRESS-OF-FIRST-DEVICE ADDRESS-OF-SECOND      exit status 0 if it held
  */
@@ -193,6 +194,116 @@ static void destroyed_qp(void)
 	VERB(ibv_destroy_srq(srq) == 0);
 }
 
+/* ---- acknowledging ---- */
+
+enum { STILL_MS = 100 };
+
+static void *destroy_qp(void *qp)
+{
+	VERB(ibv_destroy_qp(qp) == 0);
+	return NULL;
+}
+
+static void *destroy_srq(void *srq)
+{
+	VERB(ibv_destroy_srq(srq) == 0);
+	return NULL;
+}
+
+static void *destroy_cq(void *cq)
+{
+	VERB(ibv_destroy_cq(cq) == 0);
+	return NULL;
+}
+
+/* A thread that destroys an object, and waits. */
+static pthread_t waits(void *(*destroy)(void *), void *object)
+{
+	pthread_t thread;
+
+	VERB(pthread_create(&thread, NULL, destroy, object) == 0);
+	VERB(!rig_joined(thread, STILL_MS));
+	return thread;
+}
+
+/* Other calls go on meanwhile. */
+static void held_qp(void)
+{
+	struct ibv_srq *srq = new_srq();
+	struct ibv_qp *qp = failed_qp(srq);
+	struct ibv_async_event ev, other;
+	pthread_t thread;
+
+	last_wqe_of(qp, &ev);
+	thread = waits(destroy_qp, qp);
+	qp = failed_qp(srq);
+	last_wqe_of(qp, &other);
+	ibv_ack_async_event(&other);
+	VERB(ibv_destroy_qp(qp) == 0);
+	VERB(!rig_joined(thread, STILL_MS));
+	ibv_ack_async_event(&ev);
+	VERB(pthread_join(thread, NULL) == 0);
+	VERB(ibv_destroy_srq(srq) == 0);
+}
+
+static void held_srq(void)
+{
+	struct ibv_srq_attr attr = {.srq_limit = 4}; /* there is no receive */
+	struct ibv_srq *srq = new_srq();
+	struct ibv_async_event ev;
+	pthread_t thread;
+
+	VERB(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT) == 0);
+	VERB(ibv_get_async_event(a.ctx, &ev) == 0);
+	VERB(ev.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && ev.element.srq == srq);
+	thread = waits(destroy_srq, srq);
+	ibv_ack_async_event(&ev);
+	VERB(pthread_join(thread, NULL) == 0);
+}
+
+/* Receives that are flushed: a completion, and its event. */
+static void flush_one(struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr init = side_init(&a);
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	struct pair p = {.side = {&a}};
+
+	init.recv_cq = cq;
+	VERB(p.qp[0] = ibv_create_qp(a.pd, &init));
+	rig_to_init(p.qp[0]);
+	post_recv(&p, 0, 1, 0, 8);
+	VERB(ibv_req_notify_cq(cq, 0) == 0);
+	VERB(ibv_modify_qp(p.qp[0], &attr, IBV_QP_STATE) == 0);
+	VERB(rig_wc(cq).status == IBV_WC_WR_FLUSH_ERR);
+	VERB(rig_eventually(becomes_readable, &cq->channel->fd));
+	VERB(ibv_destroy_qp(p.qp[0]) == 0);
+}
+
+/* Two events are acknowledged one by one; a third, which no call has returned, is deleted. */
+static void held_cq(void)
+{
+	struct ibv_comp_channel *ch;
+	struct ibv_cq *cq, *got;
+	pthread_t thread;
+	void *user;
+
+	VERB(ch = ibv_create_comp_channel(a.ctx));
+	VERB(cq = ibv_create_cq(a.ctx, 8, &ch, ch, 0));
+	for (int i = 0; i < 2; i++) {
+		flush_one(cq);
+		VERB(ibv_get_cq_event(ch, &got, &user) == 0 && got == cq && user == &ch);
+		VERB(!is_readable(ch->fd));
+	}
+	flush_one(cq);
+	thread = waits(destroy_cq, cq);
+	VERB(!is_readable(ch->fd));
+	ibv_ack_cq_events(cq, 1);
+	VERB(!rig_joined(thread, STILL_MS));
+	ibv_ack_cq_events(cq, 1);
+	VERB(pthread_join(thread, NULL) == 0);
+	VERB(ibv_destroy_comp_channel(ch) == 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -202,6 +313,9 @@ static const struct {
 	{"a listener takes a request along", destroyed_listener},
 	{"an id that moves takes its event along", moved_id},
 	{"a queue pair that is destroyed takes its event along", destroyed_qp},
+	{"a queue pair is held by its event", held_qp},
+	{"a shared receive queue is held by its event", held_srq},
+	{"a completion queue is held by its events", held_cq},
 };
 
 int main(int argc, char **argv)

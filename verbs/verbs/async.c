@@ -11,16 +11,22 @@
 #include "verbs/base/semaphore.h"
 #include "verbs/verbs/context.h"
 
+static void init_queue(struct async *a)
+{
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->acked, NULL);
+	a->first = a->taken = NULL;
+	a->last = &a->first;
+	a->generation = fork_generation();
+	memset(a->spare, 0, sizeof(a->spare));
+}
+
 int async_init(struct async *a)
 {
 	a->fd = semaphore_open();
 	if (a->fd < 0)
 		return errno;
-	pthread_mutex_init(&a->lock, NULL);
-	a->first = NULL;
-	a->last = &a->first;
-	a->generation = fork_generation();
-	memset(a->spare, 0, sizeof(a->spare));
+	init_queue(a);
 	return 0;
 }
 
@@ -53,22 +59,25 @@ static void renew_queue(struct async *a)
 	if (a->generation == fork_generation())
 		return;
 	fork_replace(a->fd, semaphore_open());
-	pthread_mutex_init(&a->lock, NULL);
-	memset(a->spare, 0, sizeof(a->spare));
-	a->first = NULL;
-	a->last = &a->first;
-	a->generation = fork_generation();
+	init_queue(a);
+}
+
+static void free_list(struct async_event *e)
+{
+	while (e) {
+		struct async_event *next = e->next;
+
+		free_event(e);
+		e = next;
+	}
 }
 
 void async_free(struct async *a)
 {
-	while (a->first) {
-		struct async_event *e = a->first;
-
-		a->first = e->next;
-		free_event(e);
-	}
+	free_list(a->first);
+	free_list(a->taken);
 	close(a->fd);
+	pthread_cond_destroy(&a->acked);
 	pthread_mutex_destroy(&a->lock);
 }
 
@@ -90,13 +99,11 @@ void async_push(struct async *a, const struct ibv_async_event *ev)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* Events of the daemon have the number of its port. */
-void async_forget(struct async *a, const void *element)
+/* Events of the daemon have the number of its port. The lock is held. */
+static void delete_queued(struct async *a, const void *element)
 {
 	struct async_event **at = &a->first;
 
-	renew_queue(a);
-	pthread_mutex_lock(&a->lock);
 	while (*at) {
 		struct async_event *e = *at;
 
@@ -109,7 +116,54 @@ void async_forget(struct async *a, const void *element)
 		}
 	}
 	a->last = at;
+}
+
+static bool is_taken(const struct async *a, const void *element)
+{
+	const struct async_event *e = a->taken;
+
+	while (e && e->event.element.qp != element)
+		e = e->next;
+	return e != NULL;
+}
+
+void async_forget(struct async *a, const void *element)
+{
+	renew_queue(a);
+	pthread_mutex_lock(&a->lock);
+	delete_queued(a, element);
+	while (is_taken(a, element))
+		pthread_cond_wait(&a->acked, &a->lock);
 	pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- the program ---- */
+
+/* The context of the object; NULL: the event is one of the device, which is there to the end. */
+static struct ibv_context *context_of_event(const struct ibv_async_event *ev)
+{
+	switch (ev->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		return ev->element.cq->context;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		return ev->element.qp->context;
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		return ev->element.srq->context;
+	default:
+		return NULL;
+	}
+}
+
+/* Until the program acknowledges it, if it has an object. The lock is held. */
+static void keep_or_free(struct async *a, struct async_event *e)
+{
+	if (!context_of_event(&e->event)) {
+		free_event(e);
+		return;
+	}
+	e->next = a->taken;
+	a->taken = e;
 }
 
 /* False: there is none. */
@@ -122,7 +176,7 @@ static bool take_first_event(struct async *a, struct ibv_async_event *ret)
 	if (e) {
 		a->first = e->next;
 		*ret = e->event;
-		free_event(e);
+		keep_or_free(a, e);
 	}
 	if (!a->first)
 		a->last = &a->first;
@@ -143,7 +197,32 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 	return 0;
 }
 
+/* The lock is held. */
+static void free_taken(struct async *a, const struct ibv_async_event *event)
+{
+	struct async_event **at = &a->taken, *e;
+
+	while (*at && ((*at)->event.event_type != event->event_type ||
+		       (*at)->event.element.qp != event->element.qp))
+		at = &(*at)->next;
+	e = *at;
+	if (e) {
+		*at = e->next;
+		free_event(e);
+	}
+}
+
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
-	(void)event; /* the event was freed when it was taken */
+	struct ibv_context *context = context_of_event(event);
+	struct async *a;
+
+	if (!context)
+		return;
+	a = &context_of(context)->async;
+	renew_queue(a);
+	pthread_mutex_lock(&a->lock);
+	free_taken(a, event);
+	pthread_cond_broadcast(&a->acked);
+	pthread_mutex_unlock(&a->lock);
 }

@@ -18,6 +18,8 @@ struct async_event {
 struct async {
 	pthread_mutex_t lock;
 	struct async_event *first, **last;
+	struct async_event *taken; /* those of objects that the program has not acknowledged */
+	pthread_cond_t acked;
 	int fd;                                /* see semaphore.h */
 	unsigned generation;                   /* of the process that uses it */
 	struct async_event spare[ASYNC_SPARE]; /* for where memory is short */
@@ -30,8 +32,9 @@ void async_free(struct async *a);
 /* Queues an event. Where memory is short, ASYNC_SPARE events may wait; others are lost. */
 void async_push(struct async *a, const struct ibv_async_event *ev);
 
-/* Deletes the queued events of an object that is destroyed; element points to it. Events that the
- * program took stay valid. */
+/* Deletes the queued events of an object that is destroyed, and waits until the program has
+ * acknowledged those that it took. element points to the object, which no event may be queued for
+ * any more. The caller holds no lock: the program may need any before it acknowledges. */
 void async_forget(struct async *a, const void *element);
 
 #endif

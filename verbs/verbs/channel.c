@@ -19,7 +19,11 @@
 struct channel {
 	struct ibv_comp_channel ibv; /* first */
 	unsigned generation;         /* of the process whose CQs it has */
-	bool gone;                   /* the daemon has ended: no more events */
+	/* Of the members below, ibv.refcnt, and cq->given: events of a CQ that calls have returned.
+	 */
+	pthread_mutex_t lock;
+	unsigned removals; /* of CQs */
+	bool gone;         /* the daemon has ended: no more events */
 };
 
 static struct channel *channel_of(struct ibv_comp_channel *ibv)
@@ -40,6 +44,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 		free(ch);
 		return NULL;
 	}
+	pthread_mutex_init(&ch->lock, NULL);
 	return &ch->ibv;
 }
 
@@ -48,6 +53,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 	if (channel->refcnt > 0 && channel_of(channel)->generation == fork_generation())
 		return EBUSY;
 	close(channel->fd);
+	pthread_mutex_destroy(&channel_of(channel)->lock);
 	free(channel);
 	return 0;
 }
@@ -63,6 +69,7 @@ static int renew_epoll(struct channel *ch)
 	r = fork_replace(ch->ibv.fd, epoll_create1(EPOLL_CLOEXEC));
 	if (r)
 		return r;
+	pthread_mutex_init(&ch->lock, NULL);
 	ch->ibv.refcnt = 0;
 	ch->gone = false;
 	ch->generation = now;
@@ -72,24 +79,38 @@ static int renew_epoll(struct channel *ch)
 int channel_add(struct ibv_comp_channel *channel, struct cq *cq)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = cq};
-	int r = renew_epoll(channel_of(channel));
+	struct channel *ch = channel_of(channel);
+	int r = renew_epoll(ch);
 
 	if (r)
 		return r;
 	if (epoll_ctl(channel->fd, EPOLL_CTL_ADD, ddp_cq_fd(cq->ddp), &ev))
 		return errno;
-	pthread_mutex_lock(&channel->context->mutex);
+	pthread_mutex_lock(&ch->lock);
 	channel->refcnt++;
-	pthread_mutex_unlock(&channel->context->mutex);
+	pthread_mutex_unlock(&ch->lock);
 	return 0;
 }
 
 void channel_remove(struct ibv_comp_channel *channel, struct cq *cq)
 {
+	struct channel *ch = channel_of(channel);
+
+	pthread_mutex_lock(&ch->lock);
 	epoll_ctl(channel->fd, EPOLL_CTL_DEL, ddp_cq_fd(cq->ddp), NULL);
-	pthread_mutex_lock(&channel->context->mutex);
 	channel->refcnt--;
-	pthread_mutex_unlock(&channel->context->mutex);
+	ch->removals++;
+	pthread_mutex_unlock(&ch->lock);
+}
+
+void channel_wait_acked(struct cq *cq)
+{
+	struct ibv_cq *c = &cq->ibv;
+
+	pthread_mutex_lock(&c->mutex);
+	while ((int32_t)(cq->given - c->comp_events_completed) > 0)
+		pthread_cond_wait(&c->cond, &c->mutex);
+	pthread_mutex_unlock(&c->mutex);
 }
 
 static int timeout_of(const struct ibv_comp_channel *channel)
@@ -101,31 +122,47 @@ static int timeout_of(const struct ibv_comp_channel *channel)
  * those of channels alone would call again and again. Threads that wait already get here, too. */
 static int end_channel(struct channel *ch)
 {
-	pthread_mutex_lock(&ch->ibv.context->mutex);
+	pthread_mutex_lock(&ch->lock);
 	if (!ch->gone)
 		fork_replace(ch->ibv.fd, epoll_create1(EPOLL_CLOEXEC));
 	ch->gone = true;
-	pthread_mutex_unlock(&ch->ibv.context->mutex);
+	pthread_mutex_unlock(&ch->lock);
 	errno = EIO;
 	return -1;
 }
 
-static bool is_gone(struct channel *ch)
+static bool is_gone(struct channel *ch, unsigned *ret_removals)
 {
 	bool ret;
 
-	pthread_mutex_lock(&ch->ibv.context->mutex);
+	pthread_mutex_lock(&ch->lock);
 	ret = ch->gone;
-	pthread_mutex_unlock(&ch->ibv.context->mutex);
+	*ret_removals = ch->removals;
+	pthread_mutex_unlock(&ch->lock);
 	return ret;
 }
 
-/* Another thread may take the event first: then this one waits for the next. */
+/* Takes an event of a CQ that epoll_wait() has found, unless CQs were removed since there were so
+ * many removals: it may be one of these. Another thread may have taken the event. */
+static int take_event(struct channel *ch, struct cq *c, unsigned removals)
+{
+	int r = -EAGAIN;
+
+	pthread_mutex_lock(&ch->lock);
+	if (ch->removals == removals)
+		r = ddp_get_cq_event(c->ddp, 0);
+	if (r == 0)
+		c->given++;
+	pthread_mutex_unlock(&ch->lock);
+	return r;
+}
+
 int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
 	struct channel *ch = channel_of(channel);
 	struct epoll_event ev;
 	struct cq *c;
+	unsigned removals;
 	int n, r;
 
 	if (ch->generation != fork_generation()) {
@@ -133,7 +170,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 		return -1;
 	}
 	for (;;) {
-		if (is_gone(ch))
+		if (is_gone(ch, &removals))
 			return end_channel(ch);
 		n = epoll_wait(channel->fd, &ev, 1, timeout_of(channel));
 		if (n == 0)
@@ -141,7 +178,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 		if (n <= 0)
 			return -1;
 		c = ev.data.ptr;
-		r = ddp_get_cq_event(c->ddp, 0);
+		r = take_event(ch, c, removals);
 		if (r == 0)
 			break;
 		if (r != -EAGAIN) {
@@ -156,5 +193,8 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned nevents)
 {
-	(void)cq, (void)nevents; /* an event is gone when it was taken */
+	pthread_mutex_lock(&cq->mutex);
+	cq->comp_events_completed += nevents;
+	pthread_cond_broadcast(&cq->cond);
+	pthread_mutex_unlock(&cq->mutex);
 }

@@ -10,7 +10,11 @@ struct cq;
 /* Adds a CQ. 0 or a positive errno value. */
 int channel_add(struct ibv_comp_channel *channel, struct cq *cq);
 
-/* Removes a CQ that is destroyed. */
+/* Removes a CQ that is destroyed: from now on no call returns an event of it. */
 void channel_remove(struct ibv_comp_channel *channel, struct cq *cq);
+
+/* Waits until the program has acknowledged the events that calls have returned of a CQ that was
+ * removed. The caller holds no lock: the program may need any before it acknowledges. */
+void channel_wait_acked(struct cq *cq);
 
 #endif

@@ -331,11 +331,14 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 
 	if (r == 0 && state.qps > 0)
 		return EBUSY;
+	if (r == -ECHILD) /* the channel has it in the parent */
+		return error_of_call("ibv_destroy_cq", r);
 	if (cq->channel)
 		channel_remove(cq->channel, c);
 	r = close_cq(c);
 	if (r)
 		return error_of_call("ibv_destroy_cq", r);
+	channel_wait_acked(c);
 	async_forget(&context_of(cq->context)->async, cq);
 	free_own(c);
 	pthread_cond_destroy(&cq->cond);

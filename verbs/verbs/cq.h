@@ -24,6 +24,7 @@ struct cq {
 	};
 	struct ddp_cq *ddp;
 	struct host_watch watch;        /* of ddp */
+	unsigned given;                 /* events: see channel.c */
 	struct cq_own *own, **own_last; /* guarded by ibv.mutex */
 	struct ibv_wc now;              /* ex: the completion that the program reads */
 	unsigned empty;                 /* empty polls */

@@ -166,7 +166,7 @@ static void on_qp_fatal(struct host_watch *w, enum ddp_async_type type)
 		async_push(&context_of(qp->ibv.context)->async, &ev);
 }
 
-/* Its end goes last. */
+/* All but its memory. Its end goes last. */
 static int destroy_locked(struct qp *qp)
 {
 	struct session_end *e = qp->end;
@@ -176,17 +176,22 @@ static int destroy_locked(struct qp *qp)
 	if (r)
 		return error_of_call("ibv_destroy_qp", r);
 	host_remove_watch(context_of(qp->ibv.context)->host, &qp->watch);
-	async_forget(&context_of(qp->ibv.context)->async, qp);
-	pthread_cond_destroy(&qp->ibv.cond);
-	pthread_mutex_destroy(&qp->ibv.mutex);
 	e->qp = NULL;
 	if (id)
 		ddp_destroy_id(id);
 	else if (e->lost_qp)
 		e->lost_qp(e);
+	return 0;
+}
+
+/* The program may hold events of it. */
+static void free_qp(struct qp *qp)
+{
+	async_forget(&context_of(qp->ibv.context)->async, qp);
+	pthread_cond_destroy(&qp->ibv.cond);
+	pthread_mutex_destroy(&qp->ibv.mutex);
 	free(qp->built);
 	free(qp);
-	return 0;
 }
 
 static int create_on(struct qp *qp, struct session_end *e, struct ibv_pd *pd,
@@ -314,6 +319,8 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 	qp_forget_past(qp);
 	r = destroy_locked(qp);
 	pthread_mutex_unlock(&h->event_lock);
+	if (r == 0)
+		free_qp(qp);
 	return r;
 }
 
