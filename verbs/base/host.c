@@ -98,6 +98,7 @@ static int connect_host(struct host *h)
 	h->caps = caps;
 	h->generation = fork_generation();
 	h->has_thread = false;
+	h->port_down = false;
 	h->ports = NULL;
 	h->datagrams = NULL;
 	h->watches = NULL;
@@ -301,18 +302,36 @@ static const void *object_of(const struct ddp_async_event *ev)
 	return ev->cq ? (const void *)ev->cq : (const void *)ev->srq;
 }
 
+static void note_port(struct host *h, enum ddp_async_type type)
+{
+	if (type == DDP_ASYNC_PORT_DOWN || type == DDP_ASYNC_PORT_UP)
+		h->port_down = type == DDP_ASYNC_PORT_DOWN;
+}
+
+/* The caller holds event_lock. */
 static void hand_out_async(struct host *h)
 {
 	struct ddp_async_event ev;
 
-	pthread_mutex_lock(&h->event_lock);
 	while (ddp_get_async_event(h->ddp, &ev, 0) == 0) {
+		note_port(h, ev.type);
 		for (struct host_watch *w = h->watches; w; w = w->next)
 			if (w->ddp == object_of(&ev))
 				w->event(w, ev.type);
 		ddp_ack_async_event(&ev);
 	}
+}
+
+bool host_port_is_up(struct host *h)
+{
+	struct ddp_caps caps = DDP_INIT(ddp_caps);
+	bool up;
+
+	pthread_mutex_lock(&h->event_lock);
+	hand_out_async(h);
+	up = !h->port_down;
 	pthread_mutex_unlock(&h->event_lock);
+	return up && ddp_query(host_ddp(h), &caps) == 0;
 }
 
 /* ---- the thread ---- */
@@ -334,9 +353,9 @@ static void *event_thread(void *arg)
 		open = host_hand_out(h);
 		if (p[2].revents)
 			host_timer_run(h);
-		pthread_mutex_unlock(&h->event_lock);
 		if (p[1].revents || !open)
 			hand_out_async(h);
+		pthread_mutex_unlock(&h->event_lock);
 		pthread_mutex_unlock(&gate);
 	} while (open);
 	return NULL;

@@ -41,6 +41,7 @@ struct host {
 	pthread_mutex_t event_lock;
 	bool has_thread;
 	int async_fd;               /* negative: the daemon is too old */
+	bool port_down;             /* as its last event said; guarded by event_lock */
 	struct host_watch *watches; /* guarded by event_lock */
 	int timer_fd;
 	struct host_timer *timers; /* the next first; guarded by event_lock: see host_timer.h */
@@ -84,6 +85,10 @@ void host_resume(void);
 /* Hands out the queued connection events. The caller holds event_lock. False if the daemon has
  * ended. Where memory is short, events wait for the next call. */
 bool host_hand_out(struct host *h);
+
+/* Whether the daemon runs and has an address that is up, as its events say: those that are there
+ * are handed out first. The thread for events runs. It takes event_lock. */
+bool host_port_is_up(struct host *h);
 
 /* Destroys an id without a queue pair, which rejects a session request. A receiver of events may
  * destroy the id of its event. The caller holds event_lock. */

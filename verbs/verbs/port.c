@@ -16,6 +16,7 @@ enum {
 	PORTS = 1,
 	WIDTH_4X = 2,
 	SPEED_25G = 32,
+	PHYS_DISABLED = 3,
 	PHYS_LINK_UP = 5,
 	GIB = 1 << 30,
 	HANDLES = 1 << 16, /* of addresses: they take memory of the program alone */
@@ -88,19 +89,13 @@ static int query_device_ex(struct ibv_context *context,
 
 /* ---- port ---- */
 
-static enum ibv_port_state query_port_state(struct host *h)
-{
-	struct ddp_caps caps = DDP_INIT(ddp_caps);
-
-	return ddp_query(host_ddp(h), &caps) == 0 ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
-}
-
 static void fill_port(struct host *h, struct ibv_port_attr *a)
 {
 	const uint8_t *ip = h->gid.raw;
+	const bool up = host_port_is_up(h);
 
 	memset(a, 0, sizeof(*a));
-	a->state = query_port_state(h);
+	a->state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
 	a->max_mtu = a->active_mtu = IBV_MTU_4096;
 	a->gid_tbl_len = (int)h->gids.n;
 	a->port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
@@ -110,7 +105,7 @@ static void fill_port(struct host *h, struct ibv_port_attr *a)
 	a->max_vl_num = 1;
 	a->active_width = WIDTH_4X;
 	a->active_speed = SPEED_25G;
-	a->phys_state = PHYS_LINK_UP;
+	a->phys_state = up ? PHYS_LINK_UP : PHYS_DISABLED;
 	a->link_layer = IBV_LINK_LAYER_ETHERNET;
 }
 
