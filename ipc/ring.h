@@ -119,6 +119,12 @@ static inline void *ring_reserve(struct ring *r)
 	return ring_slot(r, r->mine++);
 }
 
+/* Gives back the slots that were reserved since r->mine was this, and not published. */
+static inline void ring_unreserve(struct ring *r, uint32_t mine)
+{
+	r->mine = mine;
+}
+
 /* Publishes all reserved slots. */
 static inline void ring_submit(struct ring *r)
 {

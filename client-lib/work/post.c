@@ -31,6 +31,7 @@ _Static_assert((int)DDP_SEND_SIGNALED == WQE_SIGNALED && (int)DDP_SEND_FENCE == 
 		       (int)DDP_SEND_INLINE == WQE_INLINE && (int)DDP_SEND_PLACED == WQE_PLACED &&
 		       (int)DDP_SEND_PACED == WQE_PACED && (int)DDP_SEND_WITH_IMM == WQE_WITH_IMM,
 	       "flags keep their bits");
+_Static_assert((int)DDP_SEND_WITH_NEXT > UINT8_MAX, "the ring does not have it");
 
 /* A value that does not fit into a byte becomes UINT8_MAX, which is not an opcode. */
 static uint8_t byte_of(unsigned v)
@@ -248,8 +249,6 @@ static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 	if (r)
 		return r;
 	ring_reserve(ring);
-	if (op == WQE_BIND)
-		wr->bind.mw->rkey = wr->bind.rkey;
 	return 0;
 }
 
@@ -274,6 +273,40 @@ static int put_recv(struct queue *q, const char *call, const struct ddp_recv_wr 
 	return 0;
 }
 
+/* Of the windows that the requests before `end` bind. */
+static void set_rkeys(const struct ddp_send_wr *wr, const struct ddp_send_wr *end)
+{
+	for (; wr != end; wr = wr->next)
+		if (wr->opcode == DDP_WR_BIND_MW)
+			wr->bind.mw->rkey = wr->bind.rkey;
+}
+
+/* Reserves the entries of *wr and of those that are posted with it, or none. *wr is then the next
+ * one. */
+static int put_together(struct ddp_qp *qp, struct ddp_send_wr **wr)
+{
+	const uint32_t mine = qp->sq.ring.mine, fence = qp->fence;
+	const bool fenced = qp->fenced;
+	struct ddp_send_wr *at = *wr;
+	bool goes_on;
+	int r;
+
+	do {
+		r = put_send(qp, at);
+		goes_on = at->send_flags & DDP_SEND_WITH_NEXT;
+		at = at->next;
+	} while (r == 0 && goes_on && at);
+	if (r) {
+		ring_unreserve(&qp->sq.ring, mine);
+		qp->fence = fence;
+		qp->fenced = fenced;
+		return r;
+	}
+	set_rkeys(*wr, at);
+	*wr = at;
+	return 0;
+}
+
 int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr **bad)
 {
 	struct bell_page *page = (struct bell_page *)qp->sq.ctx->page.addr;
@@ -287,11 +320,8 @@ int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr 
 	}
 	pthread_mutex_lock(&qp->sq.lock);
 	before = qp->sq.ring.mine;
-	for (; wr; wr = wr->next) {
-		r = put_send(qp, wr);
-		if (r)
-			break;
-	}
+	while (r == 0 && wr)
+		r = put_together(qp, &wr);
 	if (qp->sq.ring.mine != before) {
 		ring_submit(&qp->sq.ring);
 		/* If the daemon has ended, the next call reports it: this work is posted. */

@@ -239,6 +239,7 @@ static const struct value values[] = {
 	V(DDP_SEND_PLACED),
 	V(DDP_SEND_PACED),
 	V(DDP_SEND_WITH_IMM),
+	V(DDP_SEND_WITH_NEXT),
 	V(DDP_QN_TAGGED),
 };
 

@@ -95,6 +95,36 @@ Test(post, a_list_is_posted_up_to_where_the_queue_is_full)
 	cr_assert_eq(bad, &wr[5]);
 }
 
+/* Of the 4 entries: one, then 3 and 2 of which all or none are posted. */
+Test(post, requests_that_belong_together_are_posted_all_or_none)
+{
+	struct ddp_send_wr wr[6] = {0}, *bad = NULL;
+
+	for (unsigned i = 0; i < 6; i++)
+		wr[i] = (struct ddp_send_wr){.wr_id = i, .next = i < 5 ? &wr[i + 1] : NULL};
+	wr[1].send_flags = wr[2].send_flags = wr[4].send_flags = DDP_SEND_WITH_NEXT;
+	cr_assert_eq(ddp_post_send(qp, wr, &bad), -ENOMEM);
+	cr_assert_eq(bad, &wr[4]);
+	cr_assert_eq(ring_avail(&fake.qp[0].sq), 4);
+	for (unsigned i = 0; i < 3; i++)
+		cr_assert_eq(sent()->wr_id, i);
+	wr[4].send_flags |= DDP_SEND_FENCE;
+	wr[5].num_sge = 3;
+	cr_assert_eq(ddp_post_send(qp, bad, &bad), -EINVAL, "the last one is not valid");
+	cr_assert_eq(bad, &wr[4]);
+	cr_assert_eq(ring_avail(&fake.qp[0].sq), 1);
+	cr_assert_eq(sent()->wr_id, 3);
+	cr_assert_eq(bell_take(fake.page), 1ull << (fake.qp[0].slot / 64));
+	bell_take_word(fake.page, fake.qp[0].slot / 64);
+	cr_assert_eq(ddp_post_send(qp, bad, &bad), -EINVAL);
+	cr_assert_eq(bell_take(fake.page), 0, "none was posted");
+	wr[5].num_sge = 0;
+	wr[5].send_flags = DDP_SEND_WITH_NEXT; /* there is none */
+	cr_assert_eq(ddp_post_send(qp, bad, &bad), 0);
+	cr_assert_eq(sent()->flags, DDP_SEND_FENCE);
+	cr_assert_eq(sent()->wr_id, 5);
+}
+
 Test(post, receives_are_in_their_ring_and_ring_no_bell)
 {
 	struct ddp_recv_wr wr = {.wr_id = 8, .sg_list = sges, .num_sge = 1};
@@ -134,7 +164,7 @@ Test(post, values_that_do_not_fit_are_not_truncated_to_valid_ones)
 
 	cr_assert_eq(ddp_post_send(qp, &wr, NULL), -EINVAL);
 	wr.opcode = DDP_WR_SEND;
-	wr.send_flags = 0x100;
+	wr.send_flags = 0x200;
 	cr_assert_eq(ddp_post_send(qp, &wr, NULL), -EINVAL);
 	cr_assert_eq(ring_avail(&fake.qp[0].sq), 0);
 }

@@ -271,7 +271,7 @@ Test(any, flags_that_do_not_fit_the_operation_are_refused)
 		const char *why;
 	} row[] = {
 		{DDP_WR_SEND, 0x80, "send_flags 0x80: unknown flags 0x80"},
-		{DDP_WR_SEND, 0x100, "send_flags 0x100"},
+		{DDP_WR_SEND, 0x200, "send_flags 0x200"},
 		{DDP_WR_RDMA_READ, DDP_SEND_INLINE, "RDMA Read cannot have DDP_SEND_INLINE"},
 		{DDP_WR_RDMA_READ, DDP_SEND_PLACED, "RDMA Read cannot have DDP_SEND_PLACED"},
 		{DDP_WR_ATOMIC_CMP_AND_SWP, DDP_SEND_PACED, "CmpSwap cannot have DDP_SEND_PLACED"},
@@ -476,6 +476,11 @@ Test(bind, a_bind_that_is_not_posted_keeps_the_key)
 	for (unsigned i = 0; i < 4; i++)
 		cr_assert_eq(ddp_post_send(qp, &(struct ddp_send_wr){.wr_id = i}, NULL), 0);
 	cr_assert_eq(ddp_post_send(qp, &good, NULL), -ENOMEM);
+	cr_assert_eq(mw->rkey, before);
+	ring_release(send_ring(qp), 4);
+	good.send_flags = DDP_SEND_WITH_NEXT;
+	good.next = &wr;
+	cr_assert_eq(ddp_post_send(qp, &good, NULL), -EINVAL);
 	cr_assert_eq(mw->rkey, before);
 }
 

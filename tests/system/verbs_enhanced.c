@@ -2,7 +2,7 @@
 /*
  * A program for the extended objects of libibverbs: ibv_create_qp_ex() with ibv_wr_..., and
  * ibv_create_cq_ex() with ibv_start_poll(). Promise: each operation does what its function says,
- * and the bytes are the expected ones; a batch that is wrong posts nothing.
+ * and the bytes are the expected ones; of a batch that is wrong no request is posted.
  *
  *   verbs_enhanced      exit status 0 if it held
  */
@@ -276,7 +276,7 @@ static void windows(void)
 	VERB(ibv_dealloc_mw(mw) == 0);
 }
 
-/* Nothing of a batch is posted that is given up or wrong. */
+/* No request is posted of a batch that is given up or wrong. */
 static void nothing_posted(void)
 {
 	struct ibv_poll_cq_attr attr = {0};
@@ -298,6 +298,60 @@ static void nothing_posted(void)
 	batch();
 }
 
+static void add_sends(unsigned n, uint64_t wr_id)
+{
+	for (unsigned i = 0; i < n; i++) {
+		qp->wr_id = wr_id + i;
+		ibv_wr_send(qp);
+		ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.mem, 8);
+	}
+}
+
+/* The last one of many has more elements than the queue pair. */
+static void invalid_last(void)
+{
+	struct ibv_sge five[5] = {side_sge(&a, 0, 1)};
+
+	begin(0);
+	add_sends(30, 23);
+	ibv_wr_send(qp);
+	ibv_wr_set_sge_list(qp, 5, five);
+	VERB(ibv_wr_complete(qp) == EINVAL);
+	batch();
+}
+
+/* Batches of n until the queue has no room for one, though it has room for a part. All that was
+ * sent arrives, and no more. */
+static void full_queue(unsigned n)
+{
+	uint64_t sent = 0;
+	int r;
+
+	for (;;) {
+		begin(0);
+		add_sends(n, 1000 + sent);
+		r = ibv_wr_complete(qp);
+		if (r)
+			break;
+		sent += n;
+	}
+	VERB(r == ENOMEM && sent > 0);
+	for (uint64_t i = 0; i < sent; i++) {
+		post_recv(&p, 1, i, 40000, 8);
+		rig_done(b.cq, i, IBV_WC_RECV);
+		next(1000 + i, IBV_WC_SEND);
+		done();
+	}
+	batch();
+}
+
+static void full_queues(void)
+{
+	full_queue(5);
+	full_queue(7);
+	full_queue(11);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -309,6 +363,8 @@ static const struct {
 	{"atomics", atomics},
 	{"windows and invalidation", windows},
 	{"batches that are given up", nothing_posted},
+	{"a batch whose last request is invalid", invalid_last},
+	{"batches that find too little room", full_queues},
 };
 
 int main(void)

@@ -15,7 +15,10 @@
 struct context {
 	struct host *host;
 	struct async async;
-	struct host_watch watch;    /* of the daemon */
+	struct host_watch watch; /* of the daemon */
+	/* Posts a list of at most QP_MAX_BUILT requests, or none of them. 0 or a positive errno
+	 * value. post.c sets it, as the operations of verbs. */
+	int (*post_whole)(struct ibv_qp *qp, struct ibv_send_wr *wr);
 	struct verbs_context verbs; /* ends with struct ibv_context */
 };
 

@@ -13,7 +13,8 @@
 #include "verbs/verbs/qp.h"
 #include "verbs/verbs/srq.h"
 
-enum { BATCH = 16 };
+/* Entries: a list of post_whole(), whose requests take up to two each, is one batch. */
+enum { BATCH = 2 * QP_MAX_BUILT };
 
 /* How much may follow a request that is known to have arrived, before the next one has to. */
 enum { UNPLACED_MAX = 64 << 10, PER_MESSAGE = 64 };
@@ -276,6 +277,25 @@ int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **b
 	return 0;
 }
 
+static int post_whole(struct ibv_qp *ibv, struct ibv_send_wr *wr)
+{
+	struct qp *qp = qp_of(ibv);
+	const uint32_t unplaced = qp_unplaced(qp);
+	struct batch b;
+	int r = qp_takes(qp, QP_TAKES_SENDS) ? 0 : qp_check_sends(qp);
+
+	if (r)
+		return r;
+	fill_send(qp, wr, &b);
+	for (unsigned i = 0; i < b.n; i++)
+		b.wr[i].send_flags |= DDP_SEND_WITH_NEXT;
+	r = b.err ? -b.err : ddp_post_send(qp_sender(qp), b.wr, NULL);
+	if (r == 0)
+		return 0;
+	qp_set_unplaced(qp, unplaced);
+	return b.err ? b.err : error_of_call("ibv_wr_complete", r);
+}
+
 /* ---- receiving ---- */
 
 struct recv_batch {
@@ -342,6 +362,7 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
 
 void post_set_ops(struct verbs_context *v)
 {
+	CONTAINER(v, struct context, verbs)->post_whole = post_whole;
 	v->context.ops.post_send = post_send;
 	v->context.ops.post_recv = post_recv;
 	v->context.ops.post_srq_recv = post_srq_recv;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "verbs/base/error.h"
+#include "verbs/verbs/context.h"
 #include "verbs/verbs/post.h"
 
 /* The requests are collected and posted together by ibv_wr_complete(). The queue pair is locked
@@ -99,7 +100,6 @@ static void wr_send(struct ibv_qp_ex *ex)
 	begin_wr(ex, IBV_WR_SEND);
 }
 
-/* Fails now if the peer does not support it, so that no request of the batch is posted. */
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 {
 	begin_wr(ex, IBV_WR_SEND_WITH_IMM)->imm_data = imm;
@@ -208,14 +208,13 @@ static void wr_start(struct ibv_qp_ex *ex)
 static int post_built(struct qp *qp)
 {
 	struct qp_built *b = qp->built;
-	struct ibv_send_wr *bad;
 
 	if (b->err || b->n == 0)
 		return b->err;
 	for (unsigned i = 0; i + 1 < b->n; i++)
 		b->wr[i].next = &b->wr[i + 1];
 	b->wr[b->n - 1].next = NULL;
-	return ibv_post_send(&qp->ibv, b->wr, &bad);
+	return context_of(qp->ibv.context)->post_whole(&qp->ibv, b->wr);
 }
 
 static int wr_complete(struct ibv_qp_ex *ex)

@@ -1005,7 +1005,8 @@ enum ddp_send_flags {
 	/* Sends and Writes: imm_data goes with it. In a session as Immediate Data of their own,
 	 * before the Send or after the Write: one request, which fails as a whole and has one
 	 * completion. There only with DDP_CAP_WITH_IMM; not RAW. */
-	DDP_SEND_WITH_IMM = 64
+	DDP_SEND_WITH_IMM = 64,
+	DDP_SEND_WITH_NEXT = 256 /* is posted only if the next request of the list is */
 };
 
 /* Of raw QPs. */
@@ -1073,10 +1074,11 @@ struct ddp_recv_wr {
 
 /*
  * Posts a list of work requests. On failure *bad is the first one that was not posted; those before
- * it were posted. bad may be NULL. -ENOMEM: the queue is full; -EINVAL: the request is invalid, or
- * exceeds a limit of the QP, see ddp_post_send(3); -EPIPE: the daemon has ended. Errors that depend
- * on keys, on the session or on the peer are reported by the completion. A work request leaves its
- * queue when the daemon takes it, which may be before it completes.
+ * it were posted. With DDP_SEND_WITH_NEXT all or none of several are. bad may be NULL. -ENOMEM: the
+ * queue is full; -EINVAL: the request is invalid, or exceeds a limit of the QP, see
+ * ddp_post_send(3); -EPIPE: the daemon has ended. Errors that depend on keys, on the session or on
+ * the peer are reported by the completion. A work request leaves its queue when the daemon takes
+ * it, which may be before it completes.
  */
 int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr **bad);
 int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad);
