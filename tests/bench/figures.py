@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 from dataclasses import dataclass, field
+from functools import partial
 
 import peers
 import programs
@@ -275,23 +276,37 @@ class Ours:
         """Programs for verbs, beside what ddperf measures of the same."""
         if self.processes.link.netns_file:
             return []
-        perftest = [("write bw 1M", "ib_write_bw", "bw", MIB), ("write bw 64K", "ib_write_bw", "bw", 64 * KIB),
-                    ("write lat 64", "ib_write_lat", "lat", 64), ("send lat 64", "ib_send_lat", "lat", 64)]
-        rows = [(test, who, metric, programs.Perftest(self, who, metric, size))
-                for test, who, metric, size in perftest]
+        rows, perftest = [], partial(programs.Perftest, self)
+        for op, metric, size, text, group, who, call in (
+                ("write", "bw", MIB, "1M", "bulk", "ib_write_bw", perftest("ib_write_bw", "bw", MIB)),
+                ("write", "bw", 64 * KIB, "64K", "bulk", "ib_write_bw", perftest("ib_write_bw", "bw", 64 * KIB)),
+                ("send", "bw", MIB, "1M", "bulk", "UCX over verbs", programs.UcxOverVerbs(self, "send", "bw", MIB)),
+                ("write", "lat", 64, "64", "latency", "ib_write_lat", perftest("ib_write_lat", "lat", 64)),
+                ("send", "lat", 64, "64", "latency", "ib_send_lat", perftest("ib_send_lat", "lat", 64)),
+                ("send", "lat", 8, "8", "", "MPI over UCX", programs.Mpi(self, 8))):
+            test = f"{op} {metric} {text}"
+            if group not in self.args.groups:
+                rows.append((test, "ddpsctpd", metric, self.ddperf(op, metric, size)))
+            rows.append((test, who, metric, call))
         return rows + [("ping 64", "rping", "lat", programs.Rping(self)),
                        ("ping 64", "TCP loop", "lat", programs.TcpLoop(self))]
 
     def of_one_daemon(self):
-        if "one" not in self.args.groups:
-            return []
+        rows = self.rows_one() if "one" in self.args.groups else []
+        if "verbs" in self.args.groups:
+            rows += [(f"{op} lat 64", who, "lat", call) for op in ("write", "send") for who, call in (
+                ("ddpsctpd", self.ddperf(op, "lat", 64, 0)),
+                (f"ib_{op}_lat", programs.Perftest(self, f"ib_{op}_lat", "lat", 64, to=0)))
+                if who != "ddpsctpd" or "one" not in self.args.groups]
+        return self.figures(rows, "one daemon")
+
+    def rows_one(self):
         rows = [("write bw 1M", "ddpsctpd", "bw", self.ddperf("write", "bw", MIB, 0)),
                 ("write bw 1M", "memcpy", "bw", self.memcpy(MIB))]
         rows += [(f"{op} lat 64", "ddpsctpd", "lat", self.ddperf(op, "lat", 64, 0))
                  for op in ("write", "send", "read")]
-        rows += [(f"register {text}", who, "reg", self.register(how, size)) for size, text in REGIONS
-                 for who, how in (("adopted", "adopt"), ("shared", "again"), ("in a list", "list"), ("allocated", "alloc"))]
-        return [Figure("one daemon", *row) for row in rows]
+        return rows + [(f"register {text}", who, "reg", self.register(how, size)) for size, text in REGIONS
+                       for who, how in (("adopted", "adopt"), ("shared", "again"), ("in a list", "list"), ("allocated", "alloc"))]
 
     # --- programs of others ---
 
@@ -314,8 +329,8 @@ class Ours:
         test = f"{op} {metric} {text}"
         return [(test, "ddpsctpd", metric, self.ddperf(op, metric, size)), *self.ucx(test, op, metric, size)]
 
-    def figures(self, rows):
-        made = [Figure(self.processes.link.name, *row) for row in rows]
+    def figures(self, rows, link=None):
+        made = [Figure(link or self.processes.link.name, *row) for row in rows]
         for f in made:
             if f.who == "in DTLS" and not shutil.which("openssl"):
                 f.failed = "not measured: openssl makes the certificate (scripts/deps)"

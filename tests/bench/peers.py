@@ -94,10 +94,11 @@ class Peer:
 class Ucx(Peer):
     program = "ucx_perftest"
     package = "ucx-utils"
+    segments = UCX_SEGMENTS
 
     def __init__(self, processes, ports, op, metric, size):
         tests = UCX_TESTS[op, "lat" if metric == "lat" else "bw"]
-        super().__init__(processes, ports, [(test, env) for test in tests for env in UCX_SEGMENTS])
+        super().__init__(processes, ports, [(test, env) for test in tests for env in self.segments])
         self.metric = metric
         self.size = size
         self.per_second = {}
@@ -116,19 +117,24 @@ class Ucx(Peer):
             return max(50, min(5000, 64 * MIB // self.size))
         return max(50, int(rate * seconds))
 
+    def environment(self):
+        return {"UCX_TLS": "tcp", "UCX_NET_DEVICES": self.processes.link.device, "UCX_WARN_UNUSED_ENV_VARS": "n"}
+
+    def command(self, _host, *words):
+        return [self.program, *words]
+
     def run(self, setting, seconds):
         test, env = setting
         n = self.count(setting, seconds)
         warm = max(10, n // 20)
-        env = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": self.processes.link.device,
-               "UCX_WARN_UNUSED_ENV_VARS": "n", **env}
+        env = {**self.environment(), **env}
         port = self.ports()
-        server = self.processes.start("ucx", ["ucx_perftest", "-p", str(port)], 1, env)
+        server = self.processes.start("ucx", self.command(1, "-p", str(port)), 1, env)
         try:
             until("ucx_perftest", lambda: listens(server, port))
             out = self.processes.run(
-                ["ucx_perftest", self.processes.link.addresses[1], "-p", str(port), "-t", test[0], "-s",
-                 str(self.size), "-n", str(n), "-w", str(warm), "-f", "-v", "-R", PERCENTILE, *test[1:]], 0, env)
+                self.command(0, self.processes.link.addresses[1], "-p", str(port), "-t", test[0], "-s",
+                             str(self.size), "-n", str(n), "-w", str(warm), "-f", "-v", "-R", PERCENTILE, *test[1:]), 0, env)
         finally:
             self.processes.end(server)
         # Number of messages; latency: percentile, recent mean, mean of the run; MB/s: recent, of the run;

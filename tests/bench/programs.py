@@ -5,8 +5,12 @@ import os
 import sys
 import time
 
-from machine import listens, until
-from peers import MIB, Peer
+from machine import Failed, listens, until
+from peers import MIB, Peer, Ucx
+
+# Where ranks of one host would take shared memory.
+UCX_OVER_VERBS = "rc_v,ud_v,self"
+MPI_PING = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "programs/mpi_ping.c")
 
 # An exchange: each end sends this many bytes and waits for as many. The server chooses its port and prints it.
 TCP_LOOP = """
@@ -27,28 +31,31 @@ for _ in range(n):
 """
 
 
-class Verbs(Peer):
-    """A program with a server at the second daemon and a client at the first one."""
+def over_verbs(ours, host, program, *words):
+    """A program at the daemon of this host."""
+    return ["env", f"DDPVERBS_LIBRARY={ours.program('.libs/libddpverbs.so.0')}", ours.program("verbs/ddpverbs"), "-s",
+            ours.socket(host), program, *words]
 
-    def __init__(self, ours, program):
+
+class Verbs(Peer):
+    """A program with a server at the second daemon and a client at the first one; with to=0 both are at the first one."""
+
+    def __init__(self, ours, program, to=1):
         super().__init__(ours.processes, ours.next_port, [["-R"]])
         self.ours = ours
         self.program = program
+        self.to = to
 
     @staticmethod
     def words(setting):
         return " ".join(setting)
 
-    def command(self, host, *words):
-        return [self.ours.program("verbs/ddpverbs"), "-s", self.ours.socket(host), self.program, *words]
-
     def pair(self, port, server, client):
         """Runs both; returns what the client printed."""
-        env = {"DDPVERBS_LIBRARY": self.ours.program(".libs/libddpverbs.so.0")}
-        child = self.processes.start(self.program, self.command(1, *server), 1, env)
+        child = self.processes.start(self.program, over_verbs(self.ours, self.to, self.program, *server), self.to)
         try:
-            until(self.program, lambda: any(r["port"] == port for r in self.ours.ask(1, "listener") or ()))
-            return self.processes.run(self.command(0, *client), 0, env)
+            until(self.program, lambda: any(r["port"] == port for r in self.ours.ask(self.to, "listener") or ()))
+            return self.processes.run(over_verbs(self.ours, 0, self.program, *client))
         finally:
             self.processes.end(child)
 
@@ -58,8 +65,8 @@ class Perftest(Verbs):
 
     package = "perftest"
 
-    def __init__(self, ours, program, metric, size):
-        super().__init__(ours, program)
+    def __init__(self, ours, program, metric, size, to=1):
+        super().__init__(ours, program, to)
         self.metric = metric
         self.size = size
         self.rate = None
@@ -75,7 +82,7 @@ class Perftest(Verbs):
         words = [*setting, "-F", "-p", str(port), "-s", str(self.size), "-n", str(n)]
         if self.metric == "bw":
             words += ["-t", "64"]
-        out = self.pair(port, words, [*words, self.ours.address(1)])
+        out = self.pair(port, words, [*words, self.ours.address(self.to)])
         row = [line.split() for line in out.splitlines() if line.split()[:1] == [str(self.size)]][-1]
         if self.metric == "lat":
             value = float(row[5])
@@ -84,6 +91,58 @@ class Perftest(Verbs):
         value = float(row[3]) * MIB / 1e6
         self.rate = value * 1e6 / self.size
         return value, n * self.size, n
+
+
+class UcxOverVerbs(Ucx):
+    """Tags of UCP by queue pairs of libibverbs."""
+
+    segments = [{}]
+
+    def __init__(self, ours, op, metric, size):
+        super().__init__(ours.processes, ours.next_port, op, metric, size)
+        self.ours = ours
+        self.settings = self.settings[:1]
+
+    def environment(self):
+        return {"UCX_TLS": UCX_OVER_VERBS, "UCX_WARN_UNUSED_ENV_VARS": "n"}
+
+    def command(self, host, *words):
+        return over_verbs(self.ours, host, self.program, *words)
+
+
+class Mpi(Verbs):
+    """Half a round trip between two ranks of Open MPI over UCX, the mean of a run."""
+
+    package = "openmpi-bin, libopenmpi-dev"
+
+    def __init__(self, ours, size):
+        super().__init__(ours, "mpirun.openmpi")
+        self.settings = [["--mca", "pml", "ucx"]]
+        self.size = size
+        self.ping = None
+        self.rate = 20000
+
+    def build(self):
+        """The program of both ranks."""
+        self.ping = self.ours.program_file("mpi_ping")
+        self.processes.run(["mpicc.openmpi", "-O2", "-o", self.ping, MPI_PING])
+
+    def rank(self, host, n):
+        return ["-np", "1", *over_verbs(self.ours, host, self.ping, str(self.size), str(n))]
+
+    def run(self, setting, seconds):
+        if not self.ping:
+            self.build()
+        n = max(1000, int(self.rate * seconds))
+        out = self.processes.run(
+            [self.program, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", *setting, "-x",
+             f"UCX_TLS={UCX_OVER_VERBS}", *self.rank(0, n), ":", *self.rank(1, n)],
+            env={"TMPDIR": self.ours.tmp})
+        value = [float(line.split()[1]) for line in out.splitlines() if line.startswith("us ")]
+        if not value:
+            raise Failed("mpi_ping: no result")
+        self.rate = 1e6 / (2 * value[0])
+        return value[0], 2 * n * self.size, 2 * n
 
 
 class Rping(Verbs):

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# mpi4py's own tests (package python3-mpi4py) over Open MPI, pml ucx and mtl ofi, with 2 ranks and with 4, half of them at each of two
-# daemons; MPI4PY_RANKS chooses how many. Debian's package leaves the tests out: they are in the folder test of its source, $MPI4PY_TESTS.
+# mpi4py's own tests (package python3-mpi4py) over Open MPI, pml ucx and mtl ofi, and over MPICH, with 2 ranks and with 4, half of
+# them at each of two daemons; MPI4PY_RANKS chooses how many, MPI4PY_OVER what of ucx, ofi and mpich. Debian's package leaves the tests
+# out: they are in the folder test of its source, $MPI4PY_TESTS. It is built for Open MPI; $MPI4PY_MPICH is a folder with mpi4py
+# built for MPICH, without which that is left out.
 # shellcheck source-path=SCRIPTDIR/../system source=verbs-hosts.sh
 . "${top_srcdir:-.}/tests/system/verbs-hosts.sh"
 needs mpirun.openmpi
@@ -14,10 +16,13 @@ limit=1000
 # Tests that start processes of their own would need ddpverbs for these; testDynproc connects worlds by a name server.
 # testAlltoallwBottom ends with SIGSEGV over mtl ofi, also with libfabric's provider tcp and without ddpverbs.
 left_out=(-e test_spawn -e test_dynproc -e test_ulfm)
+openmpi=(mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none)
 # shellcheck disable=SC2034 # used by name
-ucx=(--mca pml ucx -x 'UCX_TLS=rc_v,ud_v,self')
+ucx=("${openmpi[@]}" --mca pml ucx -x 'UCX_TLS=rc_v,ud_v,self')
 # shellcheck disable=SC2034 # used by name
-ofi=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm')
+ofi=("${openmpi[@]}" --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm')
+# shellcheck disable=SC2034 # used by name
+mpich=(env "PYTHONPATH=${MPI4PY_MPICH-}" 'UCX_TLS=rc_v,ud_v,self' mpirun.mpich)
 
 # suite OVER RANKS [TEST...]: without TESTs all of them.
 suite() {
@@ -30,7 +35,7 @@ suite() {
 		words+=(-np $((ranks / 2)) "${with[@]}" /usr/bin/python3 "$MPI4PY_TESTS/runtests.py" --no-builddir --no-numba --no-cupy -q
 			"${left_out[@]}" "$@")
 	done
-	mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none "${how[@]}" "${words[@]}" >"$tmp/suite.log" 2>&1
+	"${how[@]}" "${words[@]}" >"$tmp/suite.log" 2>&1
 	local status=$?
 	[ $status -eq 0 ] || cp "$tmp/suite.log" "$tmp/failed.log"
 	grep -E '^(FAIL|ERROR):' "$tmp/suite.log" | sort -u
@@ -40,11 +45,16 @@ suite() {
 	echo "ran: $ranks ranks"
 }
 
+over=${MPI4PY_OVER:-ucx ofi ${MPI4PY_MPICH:+mpich}}
 done=0
 for ranks in ${MPI4PY_RANKS:-2 4}; do
-	suite ucx $ranks
-	suite ofi $ranks -e test_cco_vec -e test_util_pkl5
+	for name in $over; do
+		case $name in
+		ofi) suite ofi $ranks -e test_cco_vec -e test_util_pkl5 ;;
+		*) suite $name $ranks ;;
+		esac
+	done
 done
 stop c || fail "daemon c: exit status $?"
 hosts_end
-version python3-mpi4py "its own tests, pml ucx and mtl ofi, with ${MPI4PY_RANKS:-2 and 4} ranks at two daemons: $done results, none failed"
+version python3-mpi4py "its own tests over $over, with ${MPI4PY_RANKS:-2 and 4} ranks at two daemons: $done results, none failed"
