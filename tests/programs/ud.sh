@@ -20,7 +20,7 @@ datagrams() {
 	perftest 1 ib_send_lat -c UD -s 4096 -n 1000
 	perftest 1 ib_send_bw -c UD -s 256 -n 300 -r 512
 	pair udaddy 7174 'return status 0' udaddy -b "$a" -S 4000 -- udaddy -s "$a" -S 4000
-	list_qperf ud_lat ud_bw
+	list_qperf ud_lat ud_bw ud_bi_bw
 	for test in am_lat am_bw; do
 		port=$((port + 1))
 		start ud_verbs-$test $port ucx_perftest -p $port
@@ -33,4 +33,4 @@ datagrams
 client_at=a
 datagrams
 hosts_end
-version ibverbs-utils "and perftest, qperf, rdmacm-utils, ucx-utils: ibv_ud_pingpong, ib_send_lat and ib_send_bw -c UD, udaddy, qperf ud_lat and ud_bw, ucx_perftest -x ud_verbs, at two daemons and at one"
+version ibverbs-utils "and perftest, qperf, rdmacm-utils, ucx-utils: ibv_ud_pingpong, ib_send_lat and ib_send_bw -c UD, udaddy, qperf ud_lat, ud_bw and ud_bi_bw, ucx_perftest -x ud_verbs, at two daemons and at one"
