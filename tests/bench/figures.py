@@ -292,7 +292,7 @@ class Ours:
                        ("ping 64", "TCP loop", "lat", programs.TcpLoop(self))]
 
     def of_one_daemon(self):
-        rows = self.rows_one() if "one" in self.args.groups else []
+        rows = self.one_daemon_rows() if "one" in self.args.groups else []
         if "verbs" in self.args.groups:
             rows += [(f"{op} lat 64", who, "lat", call) for op in ("write", "send") for who, call in (
                 ("ddpsctpd", self.ddperf(op, "lat", 64, 0)),
@@ -300,7 +300,7 @@ class Ours:
                 if who != "ddpsctpd" or "one" not in self.args.groups]
         return self.figures(rows, "one daemon")
 
-    def rows_one(self):
+    def one_daemon_rows(self):
         rows = [("write bw 1M", "ddpsctpd", "bw", self.ddperf("write", "bw", MIB, 0)),
                 ("write bw 1M", "memcpy", "bw", self.memcpy(MIB))]
         rows += [(f"{op} lat 64", "ddpsctpd", "lat", self.ddperf(op, "lat", 64, 0))
