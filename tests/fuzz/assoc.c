@@ -14,7 +14,7 @@
 
 enum {
 	STEPS = 400,       /* of one input */
-	LITTLE_ROOM = 128, /* a bit that is no option of endpoints */
+	LITTLE_ROOM = 128, /* a bit of a draw of options */
 };
 
 /* What the endpoints of this input have for messages that wait. */
@@ -385,6 +385,8 @@ static void draw_options(void)
 	uint8_t draw = in_8(&w.in);
 	unsigned o = draw & ~(unsigned)(RDMAP_ACKED | LITTLE_ROOM);
 
+	if (draw & RDMAP_ACKED) /* which is not drawn */
+		o |= RDMAP_STRICT_SENDS;
 	waits.drawn = true;
 	waits.records = draw & LITTLE_ROOM ? 4 : 64;
 	waits.early = draw & LITTLE_ROOM ? 512 : 8192;
