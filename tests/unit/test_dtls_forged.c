@@ -189,6 +189,21 @@ Test(dtls_forged, server_whose_client_is_silent_replaces_keys_in_time)
 	}
 }
 
+/* Nobody else would: the client is gone. */
+Test(dtls_forged, server_whose_client_stays_silent_begins_the_next_keys)
+{
+	struct net *n = net_linked();
+	uint64_t begun;
+
+	net_renew(n, 0);
+	run_until_the_server_is_done(n);
+	n->loses = 100;
+	begun = stats_of(n, 1).begun;
+	net_run(n, 760 * SECOND);
+	cr_assert_gt(stats_of(n, 1).begun, begun);
+	net_free(n);
+}
+
 /* Both renew, and the one whose hello loses hears from the other one, which refuses it. */
 Test(dtls_forged, renewal_that_an_alert_ends_is_reported_to_who_has_asked)
 {

@@ -118,6 +118,30 @@ Test(dtls_renew, hello_of_somebody_else_takes_no_keys)
 	repeat_hello(true);
 }
 
+static uint64_t begun_by(const struct net *n, unsigned who)
+{
+	struct dtls_stats s;
+
+	dtls_stats(n->end[who].dtls, &s);
+	return s.begun;
+}
+
+/* Nor does one of a handshake that is over cost another one. */
+Test(dtls_renew, hello_of_the_link_that_is_up_begins_no_handshake)
+{
+	struct net *n = net_plain();
+
+	hello.len = 0;
+	n->meddles = keep_hello;
+	net_connect(n, 0);
+	cr_assert(net_until_up(n, SECOND));
+	n->meddles = NULL;
+	net_carry(n);
+	net_begin_from(n, hello.p, hello.len, &n->end[1].peer);
+	cr_assert_eq(begun_by(n, 1), 1);
+	net_free(n);
+}
+
 Test(dtls_renew, alert_in_clear_text_ends_no_handshake)
 {
 	static const uint8_t alert[] = {DTLS_ALERT, 0xfe, 0xfd, [10] = 5, [12] = 2, 2, 40};
