@@ -85,7 +85,6 @@ Test(dtls_link, link_at_rest_has_at_most_16_kib)
 	for (unsigned i = 0; i < NETS; i++)
 		bring_to_rest(n[i]);
 	each = (allocated() - before) / ENDS;
-	cr_log_warn("a link at rest: %zu bytes", each);
 	cr_assert_geq(each, 256, "%zu bytes: links are not counted", each);
 	cr_assert_leq(each, MOST, "%zu bytes", each);
 	for (unsigned i = 0; i < NETS; i++)
