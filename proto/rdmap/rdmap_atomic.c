@@ -209,8 +209,10 @@ enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, b
 	r = rdmap_orq_rec(&ep->sq, a);
 	r->old = resp.value;
 	store_old(ep, r, &a->sink);
-	if (r->status != RDMAP_SUCCESS && ep->options & RDMAP_STRICT_SENDS)
+	if (r->status != RDMAP_SUCCESS && ep->options & RDMAP_STRICT_SENDS) {
+		rdmap_sq_delivered(ep, a->pos);
 		return PERR_REQUEST;
+	}
 	ep->sq.resp_msn++;
 	rdmap_orq_pop(ep);
 	rdmap_sq_report(ep);

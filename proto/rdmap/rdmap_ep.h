@@ -339,6 +339,9 @@ void rdmap_sq_await(struct rdmap *ep, uint32_t mark);
  * others do: at once, or with RDMAP_ACKED when this many messages are acknowledged. */
 void rdmap_sq_unpace(struct rdmap *ep, uint32_t mark);
 
+/* A response proves that all requests before this one have been delivered: ends them. */
+void rdmap_sq_delivered(struct rdmap *ep, uint32_t pos);
+
 /* `count` messages are acknowledged: ends requests, which rdmap_sq_report() completes. */
 void rdmap_sq_acked(struct rdmap *ep, uint32_t count);
 

@@ -83,11 +83,32 @@ void rdmap_sq_await(struct rdmap *ep, uint32_t mark)
 	rdmap_drop_wr(ep);
 }
 
+void rdmap_sq_delivered(struct rdmap *ep, uint32_t pos)
+{
+	for (uint32_t i = ep->sq.rec.head; i != pos; i++)
+		((struct rdmap_rec *)block_ring_at(&ep->sq.rec, i))->ended = true;
+}
+
+/* No Read Request leaves any more, and no record of one that was begun may be used: it has one
+ * segment, so none of it was sent. A probe is over, its request ends without it. */
+static void take_back(struct rdmap *ep)
+{
+	struct rdmap_tx *tx = &ep->tx;
+
+	if (tx->kind == RDMAP_WORK && rdmap_op_has_response(tx->wr->op))
+		tx->kind = RDMAP_NOTHING;
+	if (!tx->held || !rdmap_sq_youngest(&ep->sq)->probed)
+		return;
+	tx->rtr = 0;
+	rdmap_drop_wr(ep);
+}
+
 void rdmap_sq_unpace(struct rdmap *ep, uint32_t mark)
 {
 	struct rdmap_sq *q = &ep->sq;
 
 	ep->tx.no_answers = true;
+	take_back(ep);
 	rdmap_sq_report(ep); /* ack_pos is of one that is there */
 	q->ack_pos = q->rec.head;
 	for (uint32_t i = q->rec.head; i != q->rec.tail; i++) {

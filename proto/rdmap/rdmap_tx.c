@@ -266,7 +266,8 @@ static void message_taken(struct rdmap *ep, uint32_t count)
 		rdmap_work_asked(ep);
 	} else if (!rdmap_work_is_last(ep)) {
 		tx->part++;
-	} else if (tx->wr->flags & (RDMAP_PLACED | RDMAP_PACED)) {
+	} else if (tx->wr->flags & RDMAP_PLACED ||
+		   (tx->wr->flags & RDMAP_PACED && !tx->no_answers)) {
 		rdmap_work_probe(ep);
 	} else if (awaits_ack(ep)) {
 		rdmap_sq_await(ep, count);
@@ -318,8 +319,9 @@ bool rdmap_tx_spent(const struct rdmap *ep)
 
 	if (tx->kind == RDMAP_NOTHING && !rdmap_fsm_may_begin(ep->state))
 		return true;
-	if (tx->held)
-		return tx->kind == RDMAP_NOTHING && tx->no_answers; /* it would wait for one */
+	if (tx->held) /* it would wait for an answer, unless its second message is next */
+		return tx->kind == RDMAP_NOTHING && tx->no_answers &&
+		       (tx->part == 0 || rdmap_op_has_response(tx->wr->op));
 	return tx->left == 0 && rdmap_orq_len(&ep->sq) == 0 && ep->sq.awaiting == 0;
 }
 

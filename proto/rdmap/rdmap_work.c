@@ -178,7 +178,7 @@ static bool has_to_wait(const struct rdmap *ep)
 	bool response = rdmap_op_has_response(wr->op);
 
 	if (ep->tx.no_answers)
-		return response || wr->flags & RDMAP_FENCE;
+		return response || (wr->flags & RDMAP_FENCE && ep->tx.part == 0);
 	if (wr->flags & RDMAP_FENCE && ep->tx.part == 0 && rdmap_orq_len(&ep->sq) > 0)
 		return true;
 	return response && rdmap_orq_len(&ep->sq) == ep->sq.ord;

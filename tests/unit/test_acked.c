@@ -262,6 +262,50 @@ Test(acked, when_both_end_paced_requests_wait_for_the_acknowledgement_once)
 	cr_expect_eq(send_all(), 1, "the Terminate");
 }
 
+/* The transport had no room for the Read of a Write, and both ends close. */
+Test(acked, when_both_end_a_read_that_was_begun_does_not_leave)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
+	struct assoc_seg seg;
+	struct pair_msg m;
+
+	wr.flags |= RDMAP_PACED;
+	two_post(two.qa, wr);
+	cr_expect(two_move(&two.a, &two.b), "the Write");
+	cr_expect(assoc_tx_next(two.a.assoc, two.a.mulpdu, &seg), "the Read");
+	assoc_close_after(two.a.assoc, two.qa->ep, 0);
+	assoc_close(two.b.assoc, two.qb->ep);
+	cr_expect(two_move(&two.b, &two.a), "the Terminate");
+	two_expect_none(two.qa);
+	progress(0);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	cr_assert(pair_pull(&two.a, &m));
+	cr_expect_eq(m.ppid, WIRE_PPID_CONTROL, "the Terminate of the session");
+}
+
+/* It has no Read at all then. */
+Test(acked, after_the_peers_end_a_paced_request_waits_for_the_acknowledgement)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
+	struct pair_msg m;
+
+	wr.flags |= RDMAP_PACED;
+	two_post(two.qa, two_request(RDMAP_WRITE, 0, 0, 10));
+	two_post(two.qa, wr);
+	two_post(two.qa, two_request(RDMAP_WRITE, 2, 0, 10));
+	assoc_close_after(two.a.assoc, two.qa->ep, 3);
+	cr_expect(two_move(&two.a, &two.b), "a Write");
+	assoc_close(two.b.assoc, two.qb->ep);
+	cr_expect(two_move(&two.b, &two.a), "the Terminate");
+	for (unsigned i = 0; i < 2; i++) {
+		cr_assert(pair_pull(&two.a, &m));
+		cr_expect_eq(m.ppid, WIRE_PPID_SEGMENT, "Write %u", i);
+	}
+	progress(0);
+	for (unsigned i = 0; i < 3; i++)
+		two_expect_done(two.qa, i, RDMAP_SUCCESS);
+}
+
 /* ---- transports that report only that everything is acknowledged ---- */
 
 Test(acked_only_all, signaled_requests_complete_with_the_response_to_a_read_of_no_bytes)

@@ -223,6 +223,32 @@ Test(with_imm, without_rfc_7306_there_is_none)
 	two_expect_done(two.qa, WRITE, RDMAP_LOC_OP_ERR);
 }
 
+/* ---- both programs close ---- */
+
+Test(with_imm, both_messages_leave_after_the_peers_end)
+{
+	static const enum rdmap_op op[] = {RDMAP_WRITE, RDMAP_SEND};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rdmap_wr wr = with_imm(op[i], WRITE);
+
+		wr.flags |= i > 0 ? RDMAP_FENCE : 0;
+		two_teardown();
+		two_setup();
+		receives(3);
+		two_post(two.qa, wr);
+		two_post(two.qa, two_request(RDMAP_SEND, LATER, 0, LEN));
+		assoc_close_after(two.a.assoc, two.qa->ep, 2);
+		cr_expect(two_move(&two.a, &two.b), "the first message");
+		assoc_close(two.b.assoc, two.qb->ep);
+		cr_expect(two_move(&two.b, &two.a), "the Terminate");
+		cr_expect(two_move(&two.a, &two.b), "the second message");
+		cr_expect(two_move(&two.a, &two.b), "the next request");
+		two_expect_done(two.qa, WRITE, RDMAP_SUCCESS);
+		two_expect_done(two.qa, LATER, RDMAP_SUCCESS);
+	}
+}
+
 /* ---- failure at the peer ---- */
 
 Test(with_imm, a_write_that_the_peer_refuses_has_one_completion)
