@@ -51,6 +51,7 @@ struct ring {
 	uint32_t size;       /* entries, a power of two */
 	uint32_t entry_size; /* bytes */
 	uint32_t mine;       /* own index: ahead of the published one while a batch is open */
+	uint32_t published;  /* of a producer */
 	uint32_t theirs;     /* the other side's index when last read */
 };
 
@@ -104,8 +105,8 @@ static inline int ring_room(struct ring *r, uint32_t want)
 	if (r->size - (r->mine - r->theirs) < want) {
 		/* pairs with the release in ring_release(): the consumer is done with the slots */
 		head = atomic_load_explicit(&r->sh->head, memory_order_acquire);
-		/* The consumer's index neither passes the producer's nor goes back. */
-		if (head - r->theirs > r->mine - r->theirs)
+		/* The consumer's index neither passes the published one nor goes back. */
+		if (head - r->theirs > r->published - r->theirs)
 			return RING_BROKEN;
 		r->theirs = head;
 	}
@@ -128,6 +129,7 @@ static inline void ring_unreserve(struct ring *r, uint32_t mine)
 /* Publishes all reserved slots. */
 static inline void ring_submit(struct ring *r)
 {
+	r->published = r->mine;
 	/* pairs with the acquire in ring_avail(): entries are complete before they are visible */
 	atomic_store_explicit(&r->sh->tail, r->mine, memory_order_release);
 }

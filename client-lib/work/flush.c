@@ -18,7 +18,7 @@ static uint32_t read_done(struct queue *q)
 {
 	uint32_t done = ring_done(&q->ring);
 
-	return done - q->done <= q->ring.mine - q->done ? done : q->done;
+	return done - q->done <= q->ring.published - q->done ? done : q->done;
 }
 
 static int grow_ids(struct queue *q, const char *call)
