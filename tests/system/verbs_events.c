@@ -226,12 +226,14 @@ static pthread_t waits(void *(*destroy)(void *), void *object)
 	return thread;
 }
 
-/* Other calls go on meanwhile. */
+/* Other calls go on meanwhile, also of the queue pair. */
 static void held_qp(void)
 {
 	struct ibv_srq *srq = new_srq();
 	struct ibv_qp *qp = failed_qp(srq);
 	struct ibv_async_event ev, other;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
 	pthread_t thread;
 
 	last_wqe_of(qp, &ev);
@@ -241,6 +243,8 @@ static void held_qp(void)
 	ibv_ack_async_event(&other);
 	VERB(ibv_destroy_qp(qp) == 0);
 	VERB(!rig_joined(thread, STILL_MS));
+	VERB(ibv_query_qp(ev.element.qp, &attr, IBV_QP_STATE, &init) == 0);
+	VERB(attr.qp_state == IBV_QPS_ERR);
 	ibv_ack_async_event(&ev);
 	VERB(pthread_join(thread, NULL) == 0);
 	VERB(ibv_destroy_srq(srq) == 0);
@@ -257,6 +261,7 @@ static void held_srq(void)
 	VERB(ibv_get_async_event(a.ctx, &ev) == 0);
 	VERB(ev.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && ev.element.srq == srq);
 	thread = waits(destroy_srq, srq);
+	VERB(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT) == 0);
 	ibv_ack_async_event(&ev);
 	VERB(pthread_join(thread, NULL) == 0);
 }
@@ -284,6 +289,7 @@ static void held_cq(void)
 {
 	struct ibv_comp_channel *ch;
 	struct ibv_cq *cq, *got;
+	struct ibv_wc wc;
 	pthread_t thread;
 	void *user;
 
@@ -299,6 +305,7 @@ static void held_cq(void)
 	VERB(!is_readable(ch->fd));
 	ibv_ack_cq_events(cq, 1);
 	VERB(!rig_joined(thread, STILL_MS));
+	VERB(ibv_req_notify_cq(cq, 0) == 0 && ibv_poll_cq(cq, 1, &wc) == 0);
 	ibv_ack_cq_events(cq, 1);
 	VERB(pthread_join(thread, NULL) == 0);
 	VERB(ibv_destroy_comp_channel(ch) == 0);

@@ -34,20 +34,20 @@ int semaphore_wait(int fd)
 }
 
 /* Linux before 5.8 has no other way to read without waiting. */
-static void take_if_nonblocking(int fd)
+static bool take_if_nonblocking(int fd)
 {
-	if (fcntl(fd, F_GETFL) & O_NONBLOCK)
-		semaphore_wait(fd);
+	return fcntl(fd, F_GETFL) & O_NONBLOCK && semaphore_wait(fd) == 0;
 }
 
 /* Not by O_NONBLOCK, which is the program's, and counts for all threads. musl 1.2.3 has no
  * preadv2().
  */
-void semaphore_take(int fd)
+bool semaphore_take(int fd)
 {
 	uint64_t n;
 	struct iovec v = {.iov_base = &n, .iov_len = sizeof(n)};
 
-	if (syscall(SYS_preadv2, fd, &v, 1L, -1L, -1L, (long)RWF_NOWAIT) < 0 && errno != EAGAIN)
-		take_if_nonblocking(fd);
+	if (syscall(SYS_preadv2, fd, &v, 1L, -1L, -1L, (long)RWF_NOWAIT) > 0)
+		return true;
+	return errno != EAGAIN && take_if_nonblocking(fd);
 }

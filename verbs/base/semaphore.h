@@ -2,11 +2,14 @@
 /*
  * The descriptor of a queue of events: readable if and only if there are some. It counts them;
  * programs wait for it, and may set O_NONBLOCK. The owner of the queue posts and takes with the
- * lock of the queue, and waits without it: a thread that has waited finds the queue empty if its
- * event was deleted meanwhile, and waits again.
+ * lock of the queue, and waits without it. Where semaphore_take() returns false, the queue owes
+ * one: the next thread that has waited pays it with the lock, instead of taking an event, and waits
+ * again.
  */
 #ifndef VERBS_SEMAPHORE_H
 #define VERBS_SEMAPHORE_H
+
+#include <stdbool.h>
 
 /* Returns a new descriptor, or -1 with errno. */
 int semaphore_open(void);
@@ -18,7 +21,8 @@ void semaphore_post(int fd);
  */
 int semaphore_wait(int fd);
 
-/* Counts an event off that was deleted, unless a thread that waits has done so. It never waits. */
-void semaphore_take(int fd);
+/* Counts an event off that was deleted. False: a thread that has waited did so, or the system
+ * cannot without waiting. It never waits. */
+bool semaphore_take(int fd);
 
 #endif

@@ -27,6 +27,7 @@ struct cm_event {
 struct channel {
 	struct rdma_event_channel ibv; /* first; fd: see semaphore.h */
 	struct cm_event *first, **last;
+	unsigned owed;       /* as in semaphore.h */
 	unsigned generation; /* of the process whose ids use it */
 };
 
@@ -86,6 +87,7 @@ int cm_event_renew(struct rdma_event_channel *channel)
 	r = fork_replace(channel->fd, semaphore_open());
 	if (r)
 		return r;
+	c->owed = 0;
 	c->first = NULL;
 	c->last = &c->first;
 	c->generation = fork_generation();
@@ -226,8 +228,8 @@ static struct cm_event *extract(struct cm_id *id)
 		*at = e->next;
 		if (!*at)
 			c->last = at;
-		if (c->generation == fork_generation())
-			semaphore_take(c->ibv.fd);
+		if (c->generation == fork_generation() && !semaphore_take(c->ibv.fd))
+			c->owed++;
 	}
 	return e;
 }
@@ -287,7 +289,8 @@ static struct cm_event *take_first(struct channel *c)
 	struct cm_event *e;
 
 	pthread_mutex_lock(&lock);
-	e = c->first;
+	e = c->owed > 0 ? NULL : c->first;
+	c->owed -= c->owed > 0;
 	if (e) {
 		c->first = e->next;
 		if (!c->first)

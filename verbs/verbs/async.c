@@ -16,6 +16,7 @@ static void init_queue(struct async *a)
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->acked, NULL);
 	a->first = a->taken = NULL;
+	a->owed = 0;
 	a->last = &a->first;
 	a->generation = fork_generation();
 	memset(a->spare, 0, sizeof(a->spare));
@@ -77,6 +78,8 @@ void async_free(struct async *a)
 	free_list(a->first);
 	free_list(a->taken);
 	close(a->fd);
+	if (a->generation != fork_generation())
+		return; /* threads of the parent may be in them */
 	pthread_cond_destroy(&a->acked);
 	pthread_mutex_destroy(&a->lock);
 }
@@ -110,7 +113,7 @@ static void delete_queued(struct async *a, const void *element)
 		if (e->event.element.qp == element) {
 			*at = e->next;
 			free_event(e);
-			semaphore_take(a->fd);
+			a->owed += !semaphore_take(a->fd);
 		} else {
 			at = &e->next;
 		}
@@ -132,8 +135,10 @@ void async_forget(struct async *a, const void *element)
 	renew_queue(a);
 	pthread_mutex_lock(&a->lock);
 	delete_queued(a, element);
-	while (is_taken(a, element))
+	while (is_taken(a, element)) {
 		pthread_cond_wait(&a->acked, &a->lock);
+		delete_queued(a, element);
+	}
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -172,7 +177,8 @@ static bool take_first_event(struct async *a, struct ibv_async_event *ret)
 	struct async_event *e;
 
 	pthread_mutex_lock(&a->lock);
-	e = a->first;
+	e = a->owed > 0 ? NULL : a->first;
+	a->owed -= a->owed > 0;
 	if (e) {
 		a->first = e->next;
 		*ret = e->event;

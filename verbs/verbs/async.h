@@ -19,6 +19,7 @@ struct async {
 	pthread_mutex_t lock;
 	struct async_event *first, **last;
 	struct async_event *taken; /* those of objects that the program has not acknowledged */
+	unsigned owed;             /* as in semaphore.h */
 	pthread_cond_t acked;
 	int fd;                                /* see semaphore.h */
 	unsigned generation;                   /* of the process that uses it */

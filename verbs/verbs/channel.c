@@ -146,14 +146,16 @@ static bool is_gone(struct channel *ch, unsigned *ret_removals)
  * many removals: it may be one of these. Another thread may have taken the event. */
 static int take_event(struct channel *ch, struct cq *c, unsigned removals)
 {
-	int r = -EAGAIN;
+	int r = -EAGAIN, cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* not with the lock */
 	pthread_mutex_lock(&ch->lock);
 	if (ch->removals == removals)
 		r = ddp_get_cq_event(c->ddp, 0);
 	if (r == 0)
 		c->given++;
 	pthread_mutex_unlock(&ch->lock);
+	pthread_setcancelstate(cancel, NULL);
 	return r;
 }
 

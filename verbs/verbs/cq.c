@@ -310,17 +310,27 @@ int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	return 0;
 }
 
-static int close_cq(struct cq *c)
+/* No more events, and the program has acknowledged those that it took: until then it may use the
+ * queue. */
+static void end_events(struct cq *c)
 {
-	struct host *h = context_of(c->ibv.context)->host;
-	int r;
+	struct context *ctx = context_of(c->ibv.context);
 
-	pthread_mutex_lock(&h->event_lock);
-	r = ddp_destroy_cq(c->ddp);
-	if (r == 0)
-		host_remove_watch(h, &c->watch);
-	pthread_mutex_unlock(&h->event_lock);
-	return r;
+	if (c->ibv.channel) {
+		channel_remove(c->ibv.channel, c);
+		channel_wait_acked(c);
+	}
+	pthread_mutex_lock(&ctx->host->event_lock);
+	host_remove_watch(ctx->host, &c->watch);
+	pthread_mutex_unlock(&ctx->host->event_lock);
+	async_forget(&ctx->async, &c->ibv);
+}
+
+static void begin_events_again(struct cq *c)
+{
+	host_add_watch(context_of(c->ibv.context)->host, &c->watch);
+	if (c->ibv.channel)
+		channel_add(c->ibv.channel, c);
 }
 
 int ibv_destroy_cq(struct ibv_cq *cq)
@@ -333,13 +343,12 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 		return EBUSY;
 	if (r == -ECHILD) /* the channel has it in the parent */
 		return error_of_call("ibv_destroy_cq", r);
-	if (cq->channel)
-		channel_remove(cq->channel, c);
-	r = close_cq(c);
-	if (r)
+	end_events(c);
+	r = ddp_destroy_cq(c->ddp);
+	if (r) {
+		begin_events_again(c);
 		return error_of_call("ibv_destroy_cq", r);
-	channel_wait_acked(c);
-	async_forget(&context_of(cq->context)->async, cq);
+	}
 	free_own(c);
 	pthread_cond_destroy(&cq->cond);
 	pthread_mutex_destroy(&cq->mutex);

@@ -162,7 +162,7 @@ static void on_qp_fatal(struct host_watch *w, enum ddp_async_type type)
 		.event_type = IBV_EVENT_QP_FATAL,
 	};
 
-	if (type == DDP_ASYNC_QP_FATAL)
+	if (type == DDP_ASYNC_QP_FATAL && !qp->closing)
 		async_push(&context_of(qp->ibv.context)->async, &ev);
 }
 
@@ -184,10 +184,21 @@ static int destroy_locked(struct qp *qp)
 	return 0;
 }
 
-/* The program may hold events of it. */
+/* Until the program has acknowledged its events it may use the queue pair. Returns its host. */
+static struct host *end_events(struct qp *qp)
+{
+	struct context *c = context_of(qp->ibv.context);
+	struct host *h = c->host;
+
+	pthread_mutex_lock(&h->event_lock);
+	qp->closing = true;
+	pthread_mutex_unlock(&h->event_lock);
+	async_forget(&c->async, qp);
+	return h;
+}
+
 static void free_qp(struct qp *qp)
 {
-	async_forget(&context_of(qp->ibv.context)->async, qp);
 	pthread_cond_destroy(&qp->ibv.cond);
 	pthread_mutex_destroy(&qp->ibv.mutex);
 	free(qp->built);
@@ -309,7 +320,7 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ibv)
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
 	struct qp *qp = qp_of(ibv);
-	struct host *h = context_of(ibv->context)->host;
+	struct host *h = end_events(qp);
 	int r;
 
 	pthread_mutex_lock(&h->event_lock);
@@ -318,6 +329,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 		datagram_abandon(qp);
 	qp_forget_past(qp);
 	r = destroy_locked(qp);
+	qp->closing = r == 0;
 	pthread_mutex_unlock(&h->event_lock);
 	if (r == 0)
 		free_qp(qp);
@@ -334,7 +346,8 @@ static void push_last_wqe(struct qp *qp)
 		.event_type = IBV_EVENT_QP_LAST_WQE_REACHED,
 	};
 
-	async_push(&context_of(qp->ibv.context)->async, &ev);
+	if (!qp->closing)
+		async_push(&context_of(qp->ibv.context)->async, &ev);
 }
 
 void qp_set_state(struct qp *qp, enum ibv_qp_state state)

@@ -72,6 +72,7 @@ struct qp {
 	bool send_imm;            /* the peer takes Sends with Immediate Data */
 	bool no_reads;            /* the session allows none, which placed requests need */
 	struct qp *next_datagram; /* in the list of host */
+	bool closing;             /* no more events of it; guarded by event_lock */
 };
 
 static inline bool qp_knows(const bool *member)

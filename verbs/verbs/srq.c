@@ -118,16 +118,23 @@ int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 int ibv_destroy_srq(struct ibv_srq *srq)
 {
 	struct context *c = context_of(srq->context);
-	int r;
+	struct host_watch *watch = &((struct srq *)srq)->watch;
+	struct ddp_srq_state state = DDP_INIT(ddp_srq_state);
+	int r = ddp_query_srq(srq_ddp(srq), &state);
 
-	pthread_mutex_lock(&c->host->event_lock);
-	r = ddp_destroy_srq(srq_ddp(srq));
-	if (r == 0)
-		host_remove_watch(c->host, &((struct srq *)srq)->watch);
-	pthread_mutex_unlock(&c->host->event_lock);
-	if (r)
+	if (r == 0 && state.qps > 0)
+		return EBUSY;
+	if (r == -ECHILD)
 		return error_of_call("ibv_destroy_srq", r);
-	async_forget(&c->async, srq);
+	pthread_mutex_lock(&c->host->event_lock);
+	host_remove_watch(c->host, watch);
+	pthread_mutex_unlock(&c->host->event_lock);
+	async_forget(&c->async, srq); /* the program may use it until it has acknowledged them */
+	r = ddp_destroy_srq(srq_ddp(srq));
+	if (r) {
+		host_add_watch(c->host, watch);
+		return error_of_call("ibv_destroy_srq", r);
+	}
 	pthread_cond_destroy(&srq->cond);
 	pthread_mutex_destroy(&srq->mutex);
 	free(srq);
