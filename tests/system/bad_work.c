@@ -178,8 +178,8 @@ static void faults_of_the_call(struct end *a, struct end *b)
 	wr = write;
 	wr.send_flags = 0x80 | DDP_SEND_SIGNALED;
 	refused(a, "an invalid flag", wr, "send_flags 0x81: unknown flags 0x80");
-	wr.send_flags = 0x100;
-	refused(a, "a flag that the ring has no room for", wr, "send_flags 0x100");
+	wr.send_flags = 0x200;
+	refused(a, "a flag that the ring has no room for", wr, "send_flags 0x200");
 	wr = write;
 	wr.rdma.remote_addr = UINT64_MAX - 62;
 	refused(a, "a Write beyond the last address", wr, "exceed 2^64");
