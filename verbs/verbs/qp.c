@@ -201,6 +201,8 @@ static void free_qp(struct qp *qp)
 {
 	pthread_cond_destroy(&qp->ibv.cond);
 	pthread_mutex_destroy(&qp->ibv.mutex);
+	if (qp->built)
+		pthread_mutex_destroy(&qp->built->lock);
 	free(qp->built);
 	free(qp);
 }

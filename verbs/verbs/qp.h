@@ -26,6 +26,7 @@ enum { QP_MAX_SGE = 16, QP_MAX_BUILT = 32 };
 
 /* The requests between ibv_wr_start() and ibv_wr_complete(). */
 struct qp_built {
+	pthread_mutex_t lock; /* from start to complete; event_lock may be taken with it */
 	unsigned n;
 	int err;
 	struct ibv_send_wr wr[QP_MAX_BUILT];

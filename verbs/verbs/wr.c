@@ -200,7 +200,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 
 static void wr_start(struct ibv_qp_ex *ex)
 {
-	pthread_mutex_lock(&ex->qp_base.mutex);
+	pthread_mutex_lock(&of(ex)->built->lock);
 	of(ex)->built->n = 0;
 	of(ex)->built->err = 0;
 }
@@ -221,13 +221,13 @@ static int wr_complete(struct ibv_qp_ex *ex)
 {
 	int r = post_built(of(ex));
 
-	pthread_mutex_unlock(&ex->qp_base.mutex);
+	pthread_mutex_unlock(&of(ex)->built->lock);
 	return r;
 }
 
 static void wr_abort(struct ibv_qp_ex *ex)
 {
-	pthread_mutex_unlock(&ex->qp_base.mutex);
+	pthread_mutex_unlock(&of(ex)->built->lock);
 }
 
 int wr_check_ops(enum ibv_qp_type type, uint64_t ops)
@@ -257,6 +257,7 @@ int wr_enable(struct qp *qp)
 		calloc(1, sizeof(*qp->built) + QP_MAX_BUILT * (size_t)qp->init.cap.max_inline_data);
 	if (!qp->built)
 		return ENOMEM;
+	pthread_mutex_init(&qp->built->lock, NULL);
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
 	ex->wr_bind_mw = wr_bind_mw;
