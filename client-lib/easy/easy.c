@@ -18,7 +18,7 @@
 enum {
 	MESSAGES = 64,
 	MESSAGE_BYTES = 16384,
-	AGAIN_MS = 100, /* between two attempts to find a daemon, for event loops */
+	AGAIN_MS = 100, /* between two attempts to listen at the next daemon */
 };
 
 /* ---- begin and end ---- */

@@ -284,7 +284,8 @@ Test(dtls_places, few_addresses_leave_places_to_others)
 	flood_end();
 }
 
-/* Peers have what is left: of three quarters of all, which they may have, no program takes any. */
+/* Peers may have three quarters of all; while programs have the others, a quarter is left to them.
+ */
 Test(dtls_places, programs_here_leave_handshakes_to_peers)
 {
 	struct dtls_flow here = {.port = 1};

@@ -107,6 +107,27 @@ Test(strict_sends, requests_before_it_complete_first)
 	two_expect_done(two.qa, FAILED, RDMAP_LOC_KEY_ERR);
 }
 
+/* Its response tells that the Write was delivered, before the transport does. */
+Test(strict_sends, requests_before_an_atomic_whose_memory_goes_complete_first)
+{
+	enum { GONE = 0x100 };
+	struct rdmap_wr wr = two_request(RDMAP_FETCH_ADD, FAILED, 0, 8);
+
+	two_teardown();
+	two_setup_with(RDMAP_STRICT_SENDS | RDMAP_ACKED, true, PAIR_READS);
+	pair_region(&two.a, GONE, TWO_TO, 64, TWO_ALL, 0);
+	wr.sge[0].stag = GONE;
+	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 8));
+	two_post(two.qa, wr);
+	cr_expect(two_move(&two.a, &two.b), "the Write");
+	cr_expect(two_move(&two.a, &two.b), "the request of the atomic");
+	stag_remove(two.a.stags, GONE);
+	cr_expect(two_move(&two.b, &two.a), "its response");
+	expect_end();
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	two_expect_done(two.qa, FAILED, RDMAP_LOC_KEY_ERR);
+}
+
 Test(strict_sends, reads_before_it_complete_first)
 {
 	two_post(two.qa, two_request(RDMAP_READ, 1, 0, 8));
