@@ -130,13 +130,14 @@ static bool is_open(const struct sctp *s)
 	return s->answering && s->answered && s->answer_end == s->reply_tail;
 }
 
+/* Its first chunk may be longer than the path takes: then it is full. */
 static struct sctp_writer go_on(struct sctp *s, const struct sctp_path *p)
 {
 	struct sctp_reply *r = slot(s, s->answer);
 	uint32_t size = SCTP_REPLIES - s->answer % SCTP_REPLIES - SLOT;
 
 	size = min_u32(size, ring_room(s) + r->len);
-	size = min_u32(size, min_u32(MOST, p->pmtu.size));
+	size = max_u32(r->len, min_u32(size, min_u32(MOST, p->pmtu.size)));
 	s->reply_open = s->answer;
 	return (struct sctp_writer){.p = (uint8_t *)r + SLOT, .len = r->len, .size = size};
 }

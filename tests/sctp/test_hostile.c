@@ -156,6 +156,26 @@ Test(hostile, answers_do_not_grow_beyond_their_room)
 	cr_assert_eq(p.down, 0);
 }
 
+/* The first chunk may be longer than the path takes. Nothing follows it then. */
+Test(hostile, an_answer_that_is_longer_than_the_path_takes_does_not_grow)
+{
+	static const uint8_t info[3000];
+
+	peer_connect(&p);
+	cr_assert_lt(peer_info(&p).mtu, sizeof(info));
+	for (unsigned round = 0; round < 2; round++) {
+		peer_begin(&p);
+		for (unsigned i = 0; i < 4; i++)
+			peer_put(&p, SCTP_HEARTBEAT, 0, info, sizeof(info));
+		peer_put(&p, 0xc1, 0, info, 100); /* is unknown, and to be reported */
+		peer_send(&p);
+		peer_expect(&p, SCTP_HEARTBEAT_ACK);
+		cr_assert_eq(p.chunk[0].len, 4 + sizeof(info));
+		peer_expect_nothing(&p);
+	}
+	cr_assert_eq(p.down, 0);
+}
+
 static struct sctp_flow unknown_peer(void)
 {
 	return (struct sctp_flow){.peer = peer_addr(1), .udp_port = 7777};
