@@ -105,8 +105,20 @@ static struct sctp_agreed agreed_in(const struct sctp_cookie *k)
 				    .zero_checksum = k->zero_checksum};
 }
 
-/* Sets up a new association from the cookie. */
-static void fill_from_cookie(struct sctp_assoc *a, const struct sctp_cookie *k,
+/* Those that INIT ACK listed, unless another listener has the port since then, which names none. */
+static void choose_own_addrs(struct sctp_assoc *a, const struct sctp_cookie *k,
+			     const struct sctp_listener *l)
+{
+	a->local.all = k->all_local;
+	if (k->all_local && l->n > 0)
+		sctp_assoc_own_addrs(a, l->local, l->n);
+	else
+		sctp_assoc_own_addrs(a, &k->from.local, 1);
+}
+
+/* Sets up a new association from the cookie. False: no address of ours is of the peer's family any
+ * more. */
+static bool fill_from_cookie(struct sctp_assoc *a, const struct sctp_cookie *k,
 			     const struct sctp_flow *from)
 {
 	struct sctp_flow flow = k->from;
@@ -120,12 +132,14 @@ static void fill_from_cookie(struct sctp_assoc *a, const struct sctp_cookie *k,
 	a->id.own_tag = k->own_tag;
 	a->id.peer_tag = k->peer_tag;
 	a->agreed = agreed_in(k);
-	sctp_assoc_add_path(a, &flow, 0);
+	if (!sctp_assoc_add_path(a, &flow, 0))
+		return false;
 	add_paths(a, k);
 	sctp_queue_init(&a->tx, k->own_tsn);
 	sctp_assoc_start(a, k->peer_tsn, k->peer_rwnd);
 	/* 5.4 (1): INIT ACK went to this address, and the peer has returned its cookie. */
 	sctp_path_set_state(&a->paths.at[0], SCTP_PATH_ACTIVE);
+	return true;
 }
 
 static struct sctp_path *make_association(struct sctp *s, const struct sctp_cookie *k,
@@ -135,17 +149,14 @@ static struct sctp_path *make_association(struct sctp *s, const struct sctp_cook
 
 	if (sctp_may_accept(s, &k->from.peer))
 		a = sctp_assoc_new(s, &k->from.peer, k->naddrs);
-	if (!a) {
+	if (a)
+		choose_own_addrs(a, k, l);
+	if (!a || !fill_from_cookie(a, k, from)) {
 		s->st.refused_handshakes++;
+		sctp_assoc_free(a);
 		return NULL;
 	}
 	a->origin.listener = l;
-	a->local.all = k->all_local;
-	if (l && k->all_local)
-		sctp_assoc_own_addrs(a, l->local, l->n);
-	else
-		sctp_assoc_own_addrs(a, &k->from.local, 1);
-	fill_from_cookie(a, k, from);
 	sctp_assoc_step(a, SCTP_EV_COOKIE_ECHO);
 	send_cookie_ack(&a->paths.at[0], false);
 	return &a->paths.at[0];

@@ -289,3 +289,47 @@ Test(cookie_echo, cookie_ack_is_ignored_in_other_states)
 		peer_forget(&p);
 	}
 }
+
+/* ---- a listener that has changed since INIT ACK ---- */
+
+static void listen_again(const uint8_t *local, unsigned n)
+{
+	p.listener = sctp_unlisten(p.s, p.listener);
+	cr_assert_eq(sctp_listen(p.s, local, n, n > 0, PEER_STACK, NULL, &p.listener), SCTP_E_OK);
+}
+
+Test(cookie_echo, after_which_the_listener_names_no_addresses)
+{
+	get_cookie();
+	listen_again(NULL, 0);
+	peer_send_cookie_echo(&p);
+	peer_expect(&p, SCTP_COOKIE_ACK);
+	cr_assert_eq(p.incoming, 1);
+	peer_send_data(&p, 4);
+	peer_expect(&p, SCTP_SACK);
+}
+
+Test(cookie_echo, of_a_peer_that_restarts_while_the_listener_names_no_addresses)
+{
+	peer_connect(&p);
+	listen_again(NULL, 0);
+	p.tag = 4711;
+	get_cookie();
+	peer_send_cookie_echo(&p);
+	peer_expect(&p, SCTP_COOKIE_ACK);
+	cr_assert_eq(p.incoming, 2);
+}
+
+/* The address that INIT was sent to is gone, and one of the other family has its place. */
+Test(cookie_echo, without_an_address_of_ours_for_the_peer_is_refused)
+{
+	const struct sctp_addr other = {.ip = {0x20, 1, [15] = 1}};
+
+	listen_again(NULL, 0);
+	get_cookie();
+	sctp_drop_local(p.s, 0);
+	sctp_set_local(p.s, 0, &other);
+	peer_send_cookie_echo(&p);
+	peer_expect_cause(&p, SCTP_ABORT, SCTP_CAUSE_RESOURCE);
+	cr_assert_eq(p.incoming, 0);
+}
