@@ -95,6 +95,13 @@ static void renege_chunk(struct ack *k, uint32_t tsn)
 		sctp_flight_reneged(&a->flight, &a->tx, &a->paths.at[t->path].flight, tsn);
 }
 
+/* The peer lacks the first chunk after cum, whatever gap blocks say: it would never be repeated. */
+static void renege_next(struct ack *k, uint32_t cum)
+{
+	if (sctp_tsn_before(cum + 1, k->a->tx.send_tsn))
+		renege_chunk(k, cum + 1);
+}
+
 /* ---- gap blocks ---- */
 
 /* For each TSN of x that is in no range of y. Both are sorted; y is walked along with x. */
@@ -362,10 +369,7 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	k.cut = !is_complete(&sack, c);
 	if (n || a->tx.ngaps)
 		compare_gaps(&k, gap, n, !k.cut);
-	/* The first chunk after cum cannot be acknowledged by a gap block: it would never be
-	 * repeated. */
-	if (sctp_tsn_before(sack.cum + 1, a->tx.send_tsn))
-		renege_chunk(&k, sack.cum + 1);
+	renege_next(&k, sack.cum);
 	sctp_window_sack(&a->window, sack.a_rwnd);
 	if (sctp_window_closed(&a->window))
 		a->errors = 0; /* it answers: 6.1 (A) */
@@ -387,5 +391,6 @@ void sctp_got_cum_ack(struct sctp_path *from, uint32_t cum)
 	}
 	k = begin_ack(a);
 	advance_cum(&k, cum);
+	renege_next(&k, cum);
 	finish_ack(&k);
 }

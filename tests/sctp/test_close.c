@@ -245,6 +245,23 @@ Test(close, what_is_queued_goes_out_before_shutdown_ack)
 	cr_assert_eq(p.last_down.end, SCTP_END_CLOSED);
 }
 
+/* It had reported the chunk in a gap block, and SHUTDOWN says that it has it no more (6.2.1). */
+Test(close, what_the_peer_has_dropped_goes_out_before_shutdown_ack)
+{
+	const uint16_t second[] = {2, 2};
+
+	script_queue(&p, 2, SCRIPT_FULL);
+	while (script_next(&p))
+		;
+	script_gaps(&p, p.stack_tsn - 1, second, 1);
+	script_send_shutdown(&p, p.stack_tsn);
+	peer_drain(&p, SCTP_DATA);
+	peer_advance(&p, 5 * PEER_SECOND);
+	script_data(&p, p.stack_tsn + 1);
+	script_send_shutdown(&p, p.stack_tsn + 1);
+	cr_assert_eq(peer_drain(&p, SCTP_SHUTDOWN_ACK), 1);
+}
+
 /* rows: 9260-9.2-25 9260-9.2-26 9260-9.2-27 9260-9.2-28 */
 Test(close, shutdown_ack_is_repeated_as_well)
 {
