@@ -11,6 +11,7 @@ void sctp_rwnd_init(struct sctp_rwnd *w, const struct sctp_rwnd_limits *l, struc
 	*w = (struct sctp_rwnd){
 		.network = network,
 		.size = l->first,
+		.first = l->first,
 		.least_us = UINT32_MAX,
 		.rest_us = NEVER,
 	};
@@ -20,11 +21,11 @@ void sctp_rwnd_init(struct sctp_rwnd *w, const struct sctp_rwnd_limits *l, struc
 
 static void shrink(struct sctp_rwnd *w, struct sctp_rwnd_limits *l, uint32_t bytes)
 {
-	bytes = min_u32(bytes, w->size - l->first);
+	bytes = min_u32(bytes, w->size - w->first);
 	w->size -= bytes;
 	l->used -= bytes;
 	network_release(w->network, NETWORK_WINDOWS, bytes);
-	if (w->size == l->first)
+	if (w->size == w->first)
 		w->rest_us = NEVER;
 }
 
@@ -123,6 +124,6 @@ void sctp_rwnd_rest(struct sctp_rwnd *w, struct sctp_rwnd_limits *l, bool busy, 
 
 void sctp_rwnd_release(struct sctp_rwnd *w, struct sctp_rwnd_limits *l)
 {
-	shrink(w, l, w->size - l->first);
+	shrink(w, l, w->size - w->first);
 	sctp_rwnd_init(w, l, w->network);
 }

@@ -38,6 +38,7 @@ struct sctp_rwnd {
 	uint64_t round_us;       /* the present round trip began; 0: none */
 	uint64_t rest_us;        /* sctp_rwnd_rest() is due, or UINT64_MAX */
 	uint32_t size;           /* bytes, with those that wait for delivery */
+	uint32_t first;          /* the first size: that of later windows may be another one */
 	uint32_t arrived;        /* payload bytes of this round trip, or of the present packet */
 	uint32_t least_us;       /* round trip of the path, UINT32_MAX: not measured */
 	uint8_t path;            /* that data arrives on */

@@ -231,6 +231,30 @@ Test(own_window, it_is_given_back_after_a_rest)
 	cr_expect_eq(limits.used, 0);
 }
 
+/* The first size of later windows may be another one. */
+Test(own_window, it_gives_back_what_it_has_taken)
+{
+	static const uint32_t first[] = {FIRST / 4, FIRST * 2};
+	const struct sctp_rwnd_path quick = {0, 100, 100};
+
+	for (unsigned i = 0; i < 2; i++) {
+		begin(1 << 30);
+		limits.first = first[i];
+		round_trip(&quick, 4 * FIRST);
+		cr_expect_eq(w.size, FIRST, "%u", w.size);
+		sctp_rwnd_release(&w, &limits);
+		cr_expect_eq(limits.used, 0);
+		cr_expect_eq(w.size, first[i]);
+		begin(1 << 30);
+		round_trip(&far_away, MIB);
+		one_more(&far_away);
+		limits.first = first[i];
+		cr_assert_gt(limits.used, 0);
+		sctp_rwnd_release(&w, &limits);
+		cr_expect_eq(limits.used, 0);
+	}
+}
+
 /* True if a packet with so many bytes asks for a measurement. */
 static bool asks(const struct sctp_rwnd_path *p, uint32_t bytes)
 {
