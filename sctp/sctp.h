@@ -272,7 +272,7 @@ void sctp_set_local(struct sctp *s, uint8_t i, const struct sctp_addr *addr);
 /* Address i gets no new association until it is set again. */
 void sctp_drop_local(struct sctp *s, uint8_t i);
 
-/* True if an association has address i. */
+/* True if an association has address i, or a listener names it. */
 bool sctp_uses_local(const struct sctp *s, uint8_t i);
 
 /* The UDP port of peers that we connect to later on. */

@@ -120,10 +120,19 @@ void sctp_drop_local(struct sctp *s, uint8_t i)
 	s->dropped[i] = true;
 }
 
+static bool names_local(const struct sctp_listener *l, uint8_t i)
+{
+	return l->n > 0 && memchr(l->local, i, l->n);
+}
+
 bool sctp_uses_local(const struct sctp *s, uint8_t i)
 {
 	list_foreach (it, &s->assocs) {
 		if (sctp_assoc_has_local(list_entry(it, struct sctp_assoc, all), i))
+			return true;
+	}
+	list_foreach (it, &s->listeners) {
+		if (names_local(list_entry(it, struct sctp_listener, all), i))
 			return true;
 	}
 	return false;

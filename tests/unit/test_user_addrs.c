@@ -122,3 +122,22 @@ Test(user_addrs, thirty_two_at_a_time_and_others_after_them, .init = begin, .fin
 	carries_messages(&rc2, 1);
 	cr_assert_eq(rc.down, 0, "%s", rc.reason);
 }
+
+/* A program that names an address does not listen at another one. */
+Test(user_addrs, a_place_that_a_listener_names_is_not_free, .init = begin, .fini = end,
+     .timeout = 60)
+{
+	const struct llp_addrs one = {&server_addr, 1};
+	struct llp_listener *named;
+	char text[32];
+
+	for (unsigned i = 1; i <= LLP_MAX_OWN; i++) {
+		snprintf(text, sizeof(text), "127.0.1.%u", i);
+		cr_assert_eq(add(text), 0);
+	}
+	cr_assert_eq(llp_listen_at(server, &one, RIG_SCTP_PORT + 1, &acceptor, &named), 0);
+	drop(text);
+	cr_assert_eq(add("127.0.2.1"), -ENOBUFS, "a listener has the place");
+	llp_unlisten(named);
+	cr_assert_eq(add("127.0.2.1"), 0);
+}
