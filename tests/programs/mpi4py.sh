@@ -14,25 +14,31 @@ another_daemon
 
 limit=1000
 # Tests that start processes of their own would need ddpverbs for these; testDynproc connects worlds by a name server.
-# testAlltoallwBottom ends with SIGSEGV over mtl ofi, also with libfabric's provider tcp and without ddpverbs.
 left_out=(-e test_spawn -e test_dynproc -e test_ulfm)
+# Over mtl ofi these fail, hang or end with SIGSEGV with libfabric's provider tcp and without ddpverbs, too: a receive that is
+# canceled stays and takes a later message, a synchronous message of a rank to itself cannot be canceled and does not end, and
+# testAlltoallwBottom. The tests leave out whole files only, so two tests have another name in a copy.
+broken_ofi=(-e 'test_p2p_obj$' -e test_util_pkl5)
+cp -r "$MPI4PY_TESTS" "$tmp/tests.ofi" && sed -i 's/def test\(ProbeCancel\|AlltoallwBottom\)(/def leave_out_\1(/' "$tmp"/tests.ofi/*.py ||
+	fail 'the tests cannot be copied'
+# Variables by env: -x of mpirun is for the ranks before the first colon.
 openmpi=(mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none)
 # shellcheck disable=SC2034 # used by name
-ucx=("${openmpi[@]}" --mca pml ucx -x 'UCX_TLS=rc_v,ud_v,self')
+ucx=(env 'UCX_TLS=rc_v,ud_v,self' "${openmpi[@]}" --mca pml ucx)
 # shellcheck disable=SC2034 # used by name
 ofi=("${openmpi[@]}" --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm')
 # shellcheck disable=SC2034 # used by name
 mpich=(env "PYTHONPATH=${MPI4PY_MPICH-}" 'UCX_TLS=rc_v,ud_v,self' mpirun.mpich)
 
-# suite OVER RANKS [TEST...]: without TESTs all of them.
+# suite OVER RANKS TESTS [WORD...]
 suite() {
 	local -n how=$1
-	local name words=() ranks=$2
-	shift 2
+	local name words=() ranks=$2 tests=$3
+	shift 3
 	for name in a c; do
 		on $name
 		[ ${#words[@]} -eq 0 ] || words+=(:)
-		words+=(-np $((ranks / 2)) "${with[@]}" /usr/bin/python3 "$MPI4PY_TESTS/runtests.py" --no-builddir --no-numba --no-cupy -q
+		words+=(-np $((ranks / 2)) "${with[@]}" /usr/bin/python3 "$tests/runtests.py" --no-builddir --no-numba --no-cupy -q
 			"${left_out[@]}" "$@")
 	done
 	"${how[@]}" "${words[@]}" >"$tmp/suite.log" 2>&1
@@ -50,8 +56,8 @@ done=0
 for ranks in ${MPI4PY_RANKS:-2 4}; do
 	for name in $over; do
 		case $name in
-		ofi) suite ofi $ranks -e test_cco_vec -e test_util_pkl5 ;;
-		*) suite $name $ranks ;;
+		ofi) suite ofi "$ranks" "$tmp/tests.ofi" "${broken_ofi[@]}" ;;
+		*) suite "$name" "$ranks" "$MPI4PY_TESTS" ;;
 		esac
 	done
 done

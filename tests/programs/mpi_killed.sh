@@ -10,9 +10,10 @@ another_daemon
 
 ranks=${MPI_RANKS:-2}
 limit=100
+# Variables by env: -x of mpirun is for the ranks before the first colon.
 openmpi=(mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none)
 # shellcheck disable=SC2034 # used by name
-ucx=("${openmpi[@]}" --mca pml ucx -x 'UCX_TLS=rc_v,ud_v,self')
+ucx=(env 'UCX_TLS=rc_v,ud_v,self' "${openmpi[@]}" --mca pml ucx)
 # shellcheck disable=SC2034 # used by name
 ofi=("${openmpi[@]}" --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm')
 # shellcheck disable=SC2034 # used by name

@@ -13,8 +13,9 @@ ranks=${MPI_RANKS:-2} rounds=${MPI_ROUNDS:-1}
 limit=$((100 + ranks * 20))
 tls=${UCX_TLS-rc_v,ud_v,self}
 unset UCX_TLS
+# Variables by env: -x of mpirun is for the ranks before the first colon.
 # shellcheck disable=SC2034 # used by name
-openmpi=(mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml ucx ${tls:+-x "UCX_TLS=$tls"})
+openmpi=(env ${tls:+"UCX_TLS=$tls"} mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml ucx)
 # shellcheck disable=SC2034 # used by name
 mpich=(env ${tls:+"UCX_TLS=$tls"} mpirun.mpich)
 

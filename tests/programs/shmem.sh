@@ -15,8 +15,8 @@ limit=$((100 + ranks * 20))
 # Without this, shmem_finalize() of Open MPI 4.1.4 ends with SIGSEGV, over TCP without ddpverbs, too: free() calls a function of a
 # part that is unloaded, opal_mem_hooks_release_hook.
 whole=(--mca memory ^patcher) tls=rc_v,ud_v,self
-start=(oshrun --allow-run-as-root --oversubscribe "${whole[@]}" --mca spml ucx -x "UCX_TLS=$tls"
-	-x SHMEM_SYMMETRIC_SIZE=64M)
+# Variables by env: -x of oshrun is for the elements before the first colon.
+start=(env "UCX_TLS=$tls" SHMEM_SYMMETRIC_SIZE=64M oshrun --allow-run-as-root --oversubscribe "${whole[@]}" --mca spml ucx)
 
 # elements_of DAEMON...: as many of each.
 elements_of() {

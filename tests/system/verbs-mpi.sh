@@ -11,10 +11,10 @@ needs mpirun.openmpi
 daemon a "$a"
 daemon b "$b"
 
-# UCX_TLS keeps UCX from using shared memory instead.
+# UCX_TLS keeps UCX from using shared memory instead; -x of mpirun would set it for the ranks before the first colon only.
 mkdir "$tmp/mpi"
-mpi=(env "TMPDIR=$tmp/mpi" timeout 300 mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none --mca pml ucx
-	-x 'UCX_TLS=rc_v,ud_v,self')
+mpi=(env "TMPDIR=$tmp/mpi" 'UCX_TLS=rc_v,ud_v,self' timeout 300 mpirun.openmpi --allow-run-as-root --oversubscribe
+	--bind-to none --mca pml ucx)
 
 # run PROGRAM...: two ranks at each daemon. The exit status is that of mpirun.
 run() {
