@@ -13,6 +13,7 @@ hosts
 for program in dtest dtestx dtestsrq; do
 	on a
 	DAT_OVERRIDE=$tmp/dat.a server $program a "${with[@]}" $program -P dapl
+	[ $program != dtest ] || eventually 10 grep -q 'Server is waiting' "$tmp/dtest.log" || fail 'dtest: the server does not wait for its client'
 	DAT_OVERRIDE=$tmp/dat.b client $program 'PASSED|Test Complete|test finished' $program -P dapl -h $a
 	ended $program
 done
