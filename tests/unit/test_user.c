@@ -360,7 +360,7 @@ static uint64_t tick_next(void)
 	return now;
 }
 
-/* No one answers, so that only timers have something to do. The time is the test's. */
+/* Only timers have something to do. The time is the test's, and some ms of the machine's. */
 Test(user, wakes_its_owner_only_for_its_timers, .init = begin_silent, .fini = end)
 {
 	struct llp_config cfg = config("127.0.0.1", addr);
@@ -380,7 +380,6 @@ Test(user, wakes_its_owner_only_for_its_timers, .init = begin_silent, .fini = en
 		ticks++;
 		llp_stats(t, &st);
 	} while (st.tx_packets < 2);
-	/* The time of the machine counts as well: a busy one takes some ms of it. */
 	cr_assert_geq(now, 750, "the INIT is sent again after a second, not after %lu ms", now);
 	cr_assert_leq(now, 1250, "the INIT is sent again after a second, not after %lu ms", now);
 	for (; !rc.down; ticks++)
