@@ -30,15 +30,15 @@ ofi=("${openmpi[@]}" --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include '
 # shellcheck disable=SC2034 # used by name
 mpich=(env "PYTHONPATH=${MPI4PY_MPICH-}" 'UCX_TLS=rc_v,ud_v,self' mpirun.mpich)
 
-# suite OVER RANKS TESTS [WORD...]
+# suite OVER RANKS FOLDER [WORD...]
 suite() {
 	local -n how=$1
-	local name words=() ranks=$2 tests=$3
+	local name words=() ranks=$2 folder=$3
 	shift 3
 	for name in a c; do
 		on $name
 		[ ${#words[@]} -eq 0 ] || words+=(:)
-		words+=(-np $((ranks / 2)) "${with[@]}" /usr/bin/python3 "$tests/runtests.py" --no-builddir --no-numba --no-cupy -q
+		words+=(-np $((ranks / 2)) "${with[@]}" /usr/bin/python3 "$folder/runtests.py" --no-builddir --no-numba --no-cupy -q
 			"${left_out[@]}" "$@")
 	done
 	"${how[@]}" "${words[@]}" >"$tmp/suite.log" 2>&1
