@@ -31,6 +31,7 @@ struct oob_port {
 	struct ddp_id *listener;
 	uint16_t port;
 	struct qp *place[PLACES];
+	unsigned first; /* to be tried for the next queue pair */
 	struct oob_port *next;
 };
 
@@ -41,13 +42,14 @@ struct oob_hello {
 
 /* ---- numbers ---- */
 
+/* In turns: a request for a queue pair that is gone may still come, and is not for the next one.
+ * PLACES: there is none. */
 static unsigned free_place(const struct oob_port *p)
 {
-	unsigned i = 0;
-
-	while (i < PLACES && p->place[i])
-		i++;
-	return i;
+	for (unsigned i = p->first; i < p->first + PLACES; i++)
+		if (!p->place[i % PLACES])
+			return i % PLACES;
+	return PLACES;
 }
 
 static void on_oob_request(struct event_sink *sink, const struct ddp_cm_event *ev);
@@ -105,6 +107,7 @@ void oob_adopt(struct qp *qp)
 
 		if (qp_num_set(&h->numbers, qp->num, num) == 0) {
 			p->place[i] = qp;
+			p->first = (i + 1) % PLACES;
 			qp->ibv.qp_num = qp->num = num;
 			qp->port = p;
 		}
