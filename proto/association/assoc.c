@@ -39,6 +39,7 @@ uint32_t assoc_blocks(void)
 	return assoc_streams_blocks() + 1;
 }
 
+/* What an idle association touches, and if only to read it, comes first, within one page. */
 struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 {
 	struct assoc *a = mem;
@@ -46,10 +47,10 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 
 	a->cfg = *cfg;
 	at += -(uintptr_t)at & (ALIGN - 1);
-	assoc_streams_init(a, at);
-	at += streams_size(cfg);
 	a->refusals = (struct assoc_refusals *)(void *)at;
 	at += refusals_size(cfg);
+	assoc_streams_init(a, at);
+	at += streams_size(cfg);
 	assoc_shares_init(a);
 	ssn_store_init(&a->store, cfg->pool, at, cfg->records_max);
 	early_queue_init(&a->early, &cfg->early_memory, cfg->early_max);

@@ -31,14 +31,7 @@ static size_t own_pieces_size(void)
 
 static size_t pieces_size(const struct assoc_cfg *cfg)
 {
-	return checked_round_up(pieces(cfg) * sizeof(struct assoc_stream *),
-				_Alignof(struct assoc_stream));
-}
-
-/* A bit for each stream that is dead and has no memory. They follow the pieces. */
-static uint64_t *dead_bits(const struct assoc *a)
-{
-	return (uint64_t *)(void *)((uint8_t *)a->piece + pieces_size(&a->cfg));
+	return pieces(cfg) * sizeof(struct assoc_stream *);
 }
 
 static size_t dead_bits_size(const struct assoc_cfg *cfg)
@@ -46,9 +39,16 @@ static size_t dead_bits_size(const struct assoc_cfg *cfg)
 	return (cfg->streams + BITS - 1U) / BITS * sizeof(uint64_t);
 }
 
+/* A bit for each stream that is dead and has no memory. They are before the pieces: those of the
+ * first streams share a page with them. */
+static uint64_t *dead_bits(const struct assoc *a)
+{
+	return (uint64_t *)(void *)((uint8_t *)a->piece - dead_bits_size(&a->cfg));
+}
+
 size_t assoc_streams_size(const struct assoc_cfg *cfg)
 {
-	return checked_round_up(own_pieces_size() + pieces_size(cfg) + dead_bits_size(cfg),
+	return checked_round_up(own_pieces_size() + dead_bits_size(cfg) + pieces_size(cfg),
 				_Alignof(struct assoc_stream));
 }
 
@@ -66,7 +66,8 @@ void assoc_streams_init(struct assoc *a, void *mem)
 {
 	struct assoc_stream *own = mem;
 
-	a->piece = (struct assoc_stream **)(void *)((uint8_t *)mem + own_pieces_size());
+	a->piece = (struct assoc_stream **)(void *)((uint8_t *)mem + own_pieces_size() +
+						    dead_bits_size(&a->cfg));
 	for (unsigned i = 0; i < OWN; i++)
 		a->piece[i] = own + i * ASSOC_PIECE;
 }
