@@ -42,7 +42,7 @@ struct oob_hello {
 
 /* ---- numbers ---- */
 
-/* In turns: a request for a queue pair that is gone may still come, and is not for the next one.
+/* In turns: a request for a queue pair that is gone may still arrive, and is not for the next one.
  * PLACES: there is none. */
 static unsigned free_place(const struct oob_port *p)
 {
