@@ -7,8 +7,9 @@
 needs ddpsctpd ddpctl ddping ddpcp python3
 
 a=$(address 0) b=$(address 1)
-daemon a "$a"
-daemon b "$b"
+# ddpctl may start slowly, and looks at an idle association.
+daemon a "$a" 'session: {connect_ms: 60000, idle_ms: 60000}'
+daemon b "$b" 'session: {connect_ms: 60000, idle_ms: 60000}'
 
 server pong b "$ddping" -s --socket "$(socket_of b)"
 "$ddping" --socket "$(socket_of a)" -c 20 -i 0 -S 4096 "$b" >"$tmp/ping.log" 2>&1 || fail 'ddping'
