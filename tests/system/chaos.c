@@ -5,7 +5,7 @@
  *
  *   chaos SECONDS SEED SOCKET ADDRESS ADDRESS2      the IPv4 addresses of both daemons
  *
- * Exit status 0 if every request was made, and, of many, succeeded at least once.
+ * Exit status 0 if every request was made, and, in a minute or more, succeeded at least once.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -21,14 +21,7 @@
 
 #include "tests/system/chaos.h"
 
-enum {
-	CHILDREN = 6,
-	STEPS = 3000,
-	NOBODY = 65534,
-	LIFE_S = 20,
-	PAUSE_US = 20000,
-	MANY = 300000, /* requests, of which the rarest ones succeed, too */
-};
+enum { CHILDREN = 6, STEPS = 3000, NOBODY = 65534, LIFE_S = 20, PAUSE_US = 20000, LONG_S = 60 };
 
 static struct chaos_shared *shared;
 static struct msg_addr address[2];
@@ -132,7 +125,8 @@ static unsigned run(const char *socket, uint64_t until)
 
 /* ---- what they did ---- */
 
-static bool report(unsigned begun)
+/* In a short run, rare requests may never succeed. */
+static bool report(unsigned begun, bool short_run)
 {
 	static const char *const names[] = {"",
 #define X(op, ...) #op,
@@ -140,20 +134,19 @@ static bool report(unsigned begun)
 #undef X
 	};
 	uint64_t sent = 0, done = 0;
-	bool made = true, succeeded = true;
+	bool all = true;
 
 	for (unsigned op = 1; op < MSG_OP_COUNT; op++) {
 		sent += shared->sent[op];
 		done += shared->done[op];
-		made &= shared->sent[op] > 0;
-		succeeded &= shared->done[op] > 0;
 		printf("# %s: %llu, %llu succeeded\n", names[op],
 		       (unsigned long long)shared->sent[op], (unsigned long long)shared->done[op]);
+		all &= short_run ? shared->sent[op] > 0 : shared->done[op] > 0;
 	}
 	printf("%u programs, %llu requests, %llu succeeded, %llu posts, %llu events\n", begun,
 	       (unsigned long long)sent, (unsigned long long)done,
 	       (unsigned long long)shared->posts, (unsigned long long)shared->events);
-	return made && (succeeded || sent < MANY);
+	return all;
 }
 
 int main(int argc, char **argv)
@@ -177,5 +170,5 @@ int main(int argc, char **argv)
 	seconds = strtoull(argv[1], NULL, 10);
 	me.random = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15 + 1;
 	begun = run(argv[3], now_s() + seconds);
-	return report(begun) ? 0 : 1;
+	return report(begun, seconds < LONG_S) ? 0 : 1;
 }

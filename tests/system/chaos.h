@@ -66,6 +66,7 @@ struct chaos {
 	uint32_t id; /* as the daemon counts clients */
 	uint32_t held[CHAOS_KINDS][CHAOS_HELD], nheld[CHAOS_KINDS];
 	bool lacking;       /* the record that it draws needs an object which it does not have */
+	uint32_t follows;   /* the next request, or 0: drawn */
 	uint32_t requested; /* the first number after the header of its last request */
 	struct chaos_area area[CHAOS_AREAS];
 	_Atomic unsigned nareas; /* its threads read it */

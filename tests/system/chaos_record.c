@@ -266,12 +266,19 @@ static void fill_options(struct chaos *c, struct msg_options *m, enum chaos_kind
 	m->what = chaos_below(c, 4);
 	m->hold_bytes = chaos_number(c);
 	m->hold_ms = chaos_number(c);
-	m->flags = kind == CHAOS_QP ? chaos_below(c, 128) : 0;
 }
 
+/* Mostly options alone, and often those that RNR retries need, which may follow. */
 static void fill_qp_options(struct chaos *c, void *rec)
 {
-	fill_options(c, rec, CHAOS_QP);
+	struct msg_options *m = rec;
+
+	fill_options(c, m, CHAOS_QP);
+	m->flags = chaos_once_in(c, 2) ? MSG_QP_CREDITS | MSG_QP_RNR
+				       : chaos_below(c, 2 * MSG_QP_STRICT_SENDS);
+	if (!chaos_once_in(c, 4))
+		m->what = MSG_OPTIONS_FLAGS;
+	c->follows = chaos_once_in(c, 2) ? MSG_SET_QP_RNR : 0;
 }
 
 static void fill_qp_rnr(struct chaos *c, void *rec)
@@ -560,7 +567,8 @@ size_t chaos_record(struct chaos *c, void *rec, int *fds, unsigned *ret_nfds)
 
 	do {
 		c->lacking = false;
-		op = chaos_op(c);
+		op = c->follows ? c->follows : chaos_op(c);
+		c->follows = 0;
 		len = chaos_record_of(c, op, rec, fds, ret_nfds);
 	} while (c->lacking);
 	if (chaos_once_in(c, 60))

@@ -134,7 +134,7 @@ Test(stag_memory, is_in_proportion_to_the_regions_and_goes_back_with_them)
 	cr_expect_leq(full, 1L * REGIONS * STAGS_ENTRY_BYTES / KIB, "%ld KiB", full);
 	for (unsigned i = 0; i < REGIONS; i++)
 		cr_assert(stags_remove(s, stag[i]));
-	cr_expect_leq(resident() - before, full / 2);
+	cr_expect_leq(resident() - before, full / 4);
 	stags_free(s);
 }
 
