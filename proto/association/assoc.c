@@ -39,7 +39,7 @@ uint32_t assoc_blocks(void)
 	return assoc_streams_blocks() + 1;
 }
 
-/* The members that an idle association touches, and if only to read them, are in the first page. */
+/* With 2,048 streams an idle association touches, and reads, its first page alone. */
 struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 {
 	struct assoc *a = mem;
