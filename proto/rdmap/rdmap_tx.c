@@ -239,7 +239,9 @@ static bool carries_payload(const struct rdmap *ep)
 /* RDMAP_ACKED. If a Read follows each signaled request, that is enough. */
 static bool awaits_ack(const struct rdmap *ep)
 {
-	return ep->options & RDMAP_ACKED && (ep->acks || ep->sq.ord == 0);
+	bool read_follows = !ep->acks && ep->sq.ord > 0 && !ep->tx.no_answers;
+
+	return ep->options & RDMAP_ACKED && !read_follows;
 }
 
 bool rdmap_tx_awaited(const struct rdmap *ep)

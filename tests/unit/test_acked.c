@@ -283,27 +283,37 @@ Test(acked, when_both_end_a_read_that_was_begun_does_not_leave)
 	cr_expect_eq(m.ppid, WIRE_PPID_CONTROL, "the Terminate of the session");
 }
 
-/* It has no Read at all then. */
-Test(acked, after_the_peers_end_a_paced_request_waits_for_the_acknowledgement)
+/* Two Writes are sent after the peer's end. They have no Read then. */
+static void send_after_the_peers_end(uint32_t flags)
 {
+	struct rdmap_wr first = two_request(RDMAP_WRITE, 0, 0, 10);
 	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
 	struct pair_msg m;
 
-	wr.flags |= RDMAP_PACED;
-	two_post(two.qa, two_request(RDMAP_WRITE, 0, 0, 10));
+	first.flags = 0;
+	wr.flags |= flags;
+	two_post(two.qa, first);
 	two_post(two.qa, wr);
 	two_post(two.qa, two_request(RDMAP_WRITE, 2, 0, 10));
 	assoc_close_after(two.a.assoc, two.qa->ep, 3);
 	cr_expect(two_move(&two.a, &two.b), "a Write");
+	progress(0);
+	two_expect_done(two.qa, 0, RDMAP_SUCCESS);
 	assoc_close(two.b.assoc, two.qb->ep);
 	cr_expect(two_move(&two.b, &two.a), "the Terminate");
 	for (unsigned i = 0; i < 2; i++) {
 		cr_assert(pair_pull(&two.a, &m));
 		cr_expect_eq(m.ppid, WIRE_PPID_SEGMENT, "Write %u", i);
 	}
+	two_expect_none(two.qa);
 	progress(0);
-	for (unsigned i = 0; i < 3; i++)
-		two_expect_done(two.qa, i, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
+}
+
+Test(acked, after_the_peers_end_a_paced_request_waits_for_the_acknowledgement)
+{
+	send_after_the_peers_end(RDMAP_PACED);
 }
 
 /* ---- transports that report only that everything is acknowledged ---- */
@@ -335,6 +345,12 @@ Test(acked_only_all, the_end_of_the_session_waits_for_that_response)
 	cr_expect(two_move(&two.b, &two.a));
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	cr_expect_eq(send_all(), 1, "the Terminate");
+}
+
+Test(acked_only_all, after_the_peers_end_requests_wait_until_everything_is_acknowledged)
+{
+	two_setup_acked(false, PAIR_READS);
+	send_after_the_peers_end(0);
 }
 
 Test(acked_only_all, without_reads_everything_must_be_acknowledged)
