@@ -257,6 +257,26 @@ static void vanishes(struct pair *p)
 	VERB(ibv_destroy_qp(p->qp[0]) == 0);
 }
 
+/* Also where many are there: 256 numbers have one port. */
+static void has_a_new_number(void)
+{
+	enum { MANY = 256 };
+	struct ibv_qp_init_attr init = side_init(&a);
+	struct ibv_qp *qp[MANY];
+	uint32_t num;
+
+	for (unsigned i = 0; i < MANY; i++)
+		VERB(qp[i] = ibv_create_qp(a.pd, &init));
+	for (unsigned i = 0; i < MANY; i++) {
+		num = qp[i]->qp_num;
+		VERB(ibv_destroy_qp(qp[i]) == 0);
+		VERB(qp[i] = ibv_create_qp(a.pd, &init));
+		VERB(qp[i]->qp_num != num);
+	}
+	for (unsigned i = 0; i < MANY; i++)
+		VERB(ibv_destroy_qp(qp[i]) == 0);
+}
+
 int main(void)
 {
 	struct ibv_qp_init_attr init;
@@ -269,6 +289,7 @@ int main(void)
 	for (int i = 0; i < 3; i++)
 		round_of(&p);
 	vanishes(&p);
+	has_a_new_number();
 	if (a.ctx->device->transport_type == IBV_TRANSPORT_IB)
 		waits();
 	side_close(&a);

@@ -21,6 +21,7 @@
 
 enum {
 	PLACES = 256,
+	MOST = PLACES * 3 / 4, /* queue pairs of a port at a time */
 	CONNECT_MS = 60000,
 	MAGIC = 0x64647671, /* "ddvq" */
 };
@@ -31,6 +32,7 @@ struct oob_port {
 	struct ddp_id *listener;
 	uint16_t port;
 	struct qp *place[PLACES];
+	unsigned used;  /* MOST at most */
 	unsigned first; /* to be tried for the next queue pair */
 	struct oob_port *next;
 };
@@ -42,14 +44,15 @@ struct oob_hello {
 
 /* ---- numbers ---- */
 
-/* In turns: a request for a queue pair that is gone may still arrive, and is not for the next one.
- * PLACES: there is none. */
+/* In turns, and MOST of them at a time: a request for a queue pair that is gone may still arrive,
+ * and is not for one of the next. */
 static unsigned free_place(const struct oob_port *p)
 {
-	for (unsigned i = p->first; i < p->first + PLACES; i++)
-		if (!p->place[i % PLACES])
-			return i % PLACES;
-	return PLACES;
+	unsigned i = p->first;
+
+	while (p->place[i])
+		i = (i + 1) % PLACES;
+	return i;
 }
 
 static void on_oob_request(struct event_sink *sink, const struct ddp_cm_event *ev);
@@ -82,7 +85,7 @@ static struct oob_port *port_with_room(struct host *h)
 {
 	struct oob_port *p = h->ports;
 
-	while (p && free_place(p) == PLACES)
+	while (p && p->used == MOST)
 		p = p->next;
 	return p ? p : open_port(h);
 }
@@ -107,6 +110,7 @@ void oob_adopt(struct qp *qp)
 
 		if (qp_num_set(&h->numbers, qp->num, num) == 0) {
 			p->place[i] = qp;
+			p->used++;
 			p->first = (i + 1) % PLACES;
 			qp->ibv.qp_num = qp->num = num;
 			qp->port = p;
@@ -141,6 +145,7 @@ void oob_abandon(struct qp *qp)
 	if (!qp->port)
 		return;
 	qp->port->place[qp->num % PLACES] = NULL;
+	qp->port->used--;
 	qp_num_clear(&context_of(qp->ibv.context)->host->numbers, ddp_qp_num(qp->ddp));
 }
 
