@@ -22,8 +22,8 @@
 enum {
 	PLACES = 256,
 	MOST = PLACES * 3 / 4, /* queue pairs of a port at a time */
-	CONNECT_MS = 60000,
-	MAGIC = 0x64647671, /* "ddvq" */
+	CONNECT_MS = 600000,   /* the most that a daemon grants */
+	MAGIC = 0x64647671,    /* "ddvq" */
 };
 
 struct oob_port {
