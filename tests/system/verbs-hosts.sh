@@ -39,11 +39,11 @@ hosts() {
 	daemon_in=()
 }
 
-# another_daemon: c, in the namespace of daemon a: programs that speak to each other by the loopback use both.
+# another_daemon [YAML...]: c, in the namespace of daemon a: programs that speak to each other by the loopback use both.
 another_daemon() {
 	# shellcheck disable=SC2086 # several words
 	ip addr add dev left $c/$width || fail "no address $c"
-	daemon c $c
+	daemon c $c "$@"
 }
 
 # hosts_end: both daemons end well.
