@@ -257,7 +257,8 @@ static void vanishes(struct pair *p)
 	VERB(ibv_destroy_qp(p->qp[0]) == 0);
 }
 
-/* Also where many are there: 256 numbers have one port. */
+/* The number of one that is destroyed does not return at once, also among as many as a port has
+ * numbers. */
 static void has_a_new_number(void)
 {
 	enum { MANY = 256 };
