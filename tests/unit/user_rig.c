@@ -311,6 +311,24 @@ void rig_turn_of(struct llp *t)
 	llp_flush(t);
 }
 
+void rig_until_sent(struct llp *t, uint64_t want)
+{
+	struct llp_stats st;
+	uint64_t retransmits;
+
+	llp_stats(t, &st);
+	retransmits = st.retransmits;
+	rig_hold_clock();
+	while (llp_stats(t, &st), st.tx_packets < want) {
+		cr_assert_eq(st.retransmits, retransmits);
+		held_us += 100;
+		llp_tick(t, now_ms());
+		llp_flush(t);
+	}
+	rig_release_clock(0);
+	cr_assert_eq(st.retransmits, retransmits);
+}
+
 void rig_until(const unsigned *counter, unsigned want)
 {
 	uint64_t end = now_ms() + RIG_WAIT_MS;

@@ -67,6 +67,11 @@ void rig_turn(void);
 /* A turn of one transport as the daemon has them, without a sleep: timers, input, output. */
 void rig_turn_of(struct llp *t);
 
+/* Timers and output of one transport, which reads nothing, until it has sent `want` packets in all;
+ * fails the test if it has to send data again before. Its pacer may hold packets for a moment, as
+ * round trips are longer where others use the processor. The time that passes is the test's. */
+void rig_until_sent(struct llp *t, uint64_t want);
+
 /* Turns until *counter is at least `want`; fails the test after RIG_WAIT_MS. */
 void rig_until(const unsigned *counter, unsigned want);
 
