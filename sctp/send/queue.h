@@ -77,6 +77,7 @@ struct sctp_queue {
 	unsigned ngaps;
 	bool cut;           /* the last SACK may have had no room for more gap blocks: */
 	uint32_t cut_after; /* chunks after this TSN are unknown */
+	uint32_t reneged;   /* chunks that the peer took back, less a few for each in cum (ack.c) */
 };
 
 static inline struct sctp_tx *sctp_queue_at(const struct sctp_queue *q, uint32_t tsn)

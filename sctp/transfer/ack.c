@@ -2,9 +2,12 @@
 /*
  * SACKs of the peer (RFC 9260 6.2.1, 6.3.2, 6.7, 7.2). A SACK costs time in proportion to the newly
  * acknowledged chunks plus its gap blocks: the blocks of the former SACK are kept, and only the
- * difference is processed.
+ * difference is processed. A peer may take back what its blocks said, but not without end:
+ * see RENEGES_EACH.
  */
 #include "sctp/transfer/ack.h"
+
+#include <string.h>
 
 #include "sctp/assoc/assoc_end.h"
 #include "sctp/assoc/notify.h"
@@ -19,7 +22,14 @@
 #include "util/be.h"
 #include "util/minmax.h"
 
-enum { MAX_GAPS = 512 }; /* gap blocks of a SACK that are looked at */
+enum {
+	MAX_GAPS = 512, /* gap blocks of a SACK that are looked at */
+	/* How often the peer may renege for each chunk that it acknowledges for good. Two SACKs of
+	 * 48 bytes in turn would otherwise make a whole window the difference again and again.
+	 * Packets that overtake each other look like it, too, but they cost few chunks each. */
+	RENEGES_EACH = 4,
+	MAX_RENEGED = RENEGES_EACH * SCTP_TX_WINDOW,
+};
 
 /* The effect of one SACK on one path. */
 struct acked {
@@ -91,8 +101,10 @@ static void renege_chunk(struct ack *k, uint32_t tsn)
 	struct sctp_assoc *a = k->a;
 	struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
 
-	if (t->state == SCTP_TX_GAP)
-		sctp_flight_reneged(&a->flight, &a->tx, &a->paths.at[t->path].flight, tsn);
+	if (t->state != SCTP_TX_GAP)
+		return;
+	sctp_flight_reneged(&a->flight, &a->tx, &a->paths.at[t->path].flight, tsn);
+	a->tx.reneged++;
 }
 
 /* The peer lacks the first chunk after cum, whatever gap blocks say: it would never be repeated. */
@@ -176,6 +188,7 @@ static void advance_cum(struct ack *k, uint32_t cum)
 {
 	struct sctp_queue *q = &k->a->tx;
 
+	q->reneged -= min_u32(q->reneged, RENEGES_EACH * (cum - q->cum));
 	while (q->cum != cum) {
 		sctp_queue_advance(q);
 		acknowledge(k, q->cum, SCTP_TX_ACKED);
@@ -336,11 +349,15 @@ static bool is_complete(const struct sctp_sack *sack, const struct sctp_chunk *c
 	return sack->ngaps <= MAX_GAPS && c->len < SCTP_MIN_PACKET - SCTP_HEAD - 4;
 }
 
+static void break_off(struct sctp_assoc *a, const char *text)
+{
+	sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_PROTOCOL, text, (uint32_t)strlen(text),
+			 text);
+}
+
 static void never_sent(struct sctp_assoc *a)
 {
-	static const char text[] = "acknowledgement of a TSN that was never sent";
-
-	sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_PROTOCOL, text, sizeof(text) - 1, text);
+	break_off(a, "acknowledgement of a TSN that was never sent");
 }
 
 void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
@@ -370,6 +387,10 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	if (n || a->tx.ngaps)
 		compare_gaps(&k, gap, n, !k.cut);
 	renege_next(&k, sack.cum);
+	if (a->tx.reneged > MAX_RENEGED) {
+		break_off(a, "gap blocks that are taken back again and again");
+		return;
+	}
 	sctp_window_sack(&a->window, sack.a_rwnd);
 	if (sctp_window_closed(&a->window))
 		a->errors = 0; /* it answers: 6.1 (A) */

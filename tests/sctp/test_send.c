@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Promise: when DATA leaves, and when it does not (RFC 9260 6, 6.1, 6.2.1). */
+#include "sctp/send/queue.h"
 #include "tests/sctp/script.h"
 
 static struct peer p;
@@ -481,4 +482,48 @@ Test(send, hostile_gap_blocks_cost_little)
 	gap[1] = 65535;
 	script_gaps(&p, p.stack_tsn - 1, gap, 1);
 	cr_assert_eq(p.down, 1);
+}
+
+enum { WINDOW = 30 };
+
+/* Reports all chunks but the first, and takes that back. */
+static void renege(unsigned times)
+{
+	static const uint16_t all[] = {2, WINDOW};
+
+	for (unsigned i = 0; i < times && !p.down; i++) {
+		script_gaps(&p, p.stack_tsn - 1, all, 1);
+		script_gaps(&p, p.stack_tsn - 1, all, 0);
+		while (peer_next(&p))
+			;
+	}
+}
+
+/* It would cost a whole window each time, for two small packets. */
+Test(send, a_peer_that_reneges_again_and_again_is_ended)
+{
+	peer_accept(&p);
+	script_queue(&p, WINDOW, 100);
+	while (peer_next(&p))
+		;
+	renege(4 * SCTP_TX_WINDOW / (WINDOW - 1));
+	cr_assert_eq(p.down, 0);
+	renege(1);
+	cr_assert_eq(p.last_down.end, SCTP_END_PROTOCOL);
+}
+
+/* Its buffers are too small. */
+Test(send, a_peer_may_renege_without_end_if_it_takes_data)
+{
+	peer_accept(&p);
+	for (unsigned round = 0; round < 2 * SCTP_TX_WINDOW / WINDOW; round++) {
+		script_queue(&p, WINDOW, 100);
+		while (peer_next(&p))
+			;
+		renege(4);
+		peer_send_sack(&p, p.stack_tsn + WINDOW - 1);
+		p.stack_tsn += WINDOW;
+	}
+	cr_assert_eq(p.down, 0);
+	cr_assert_eq(peer_info(&p).unacked, 0);
 }
