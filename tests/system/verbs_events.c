@@ -3,13 +3,14 @@
  * A program for the events of libibverbs and librdmacm at two devices. Promise: the descriptor of a
  * channel is readable if and only if a call finds an event there, also when events are deleted with
  * their object or move to another channel. An object is destroyed when the program has acknowledged
- * each event that it got of it.
+ * each event that it got of it. A signal ends a wait for an event if its handler says so.
  *
  *   verbs_events ADDRESS-OF-FIRST-DEVICE ADDRESS-OF-SECOND      exit status 0 if it held
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "tests/system/verbs_cm_rig.h"
@@ -60,11 +61,16 @@ static void end_with_event(struct end *c)
 	VERB(is_readable(clients->fd));
 }
 
+static void close_ended(struct end *s, struct rdma_cm_id *l)
+{
+	end_close(s, NULL);
+	VERB(rdma_destroy_id(l) == 0);
+}
+
 static void close_server(struct end *s, struct rdma_cm_id *l)
 {
 	expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
-	end_close(s, NULL);
-	VERB(rdma_destroy_id(l) == 0);
+	close_ended(s, l);
 }
 
 static void destroyed_id(void)
@@ -99,9 +105,12 @@ static void destroyed_id_of_two(void)
 	VERB(rdma_ack_cm_event(ev) == 0);
 	VERB(rdma_destroy_id(c[1].id) == 0);
 	has_none(clients);
+	/* Two sessions end in any order. */
+	for (int i = 0; i < 2; i++)
+		expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
 	for (int i = 0; i < 2; i++) {
 		end_free(&c[i]);
-		close_server(&s[i], l[i]);
+		close_ended(&s[i], l[i]);
 	}
 }
 
@@ -266,8 +275,8 @@ static void held_srq(void)
 	VERB(pthread_join(thread, NULL) == 0);
 }
 
-/* Receives that are flushed: a completion, and its event. */
-static void flush_one(struct ibv_cq *cq)
+/* A receive that is flushed: a completion, and its event. */
+static void flush_armed(struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr init = side_init(&a);
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
@@ -280,8 +289,13 @@ static void flush_one(struct ibv_cq *cq)
 	VERB(ibv_req_notify_cq(cq, 0) == 0);
 	VERB(ibv_modify_qp(p.qp[0], &attr, IBV_QP_STATE) == 0);
 	VERB(rig_wc(cq).status == IBV_WC_WR_FLUSH_ERR);
-	VERB(rig_eventually(becomes_readable, &cq->channel->fd));
 	VERB(ibv_destroy_qp(p.qp[0]) == 0);
+}
+
+static void flush_one(struct ibv_cq *cq)
+{
+	flush_armed(cq);
+	VERB(rig_eventually(becomes_readable, &cq->channel->fd));
 }
 
 /* Two events are acknowledged one by one; a third, which no call has returned, is deleted. */
@@ -311,6 +325,66 @@ static void held_cq(void)
 	VERB(ibv_destroy_comp_channel(ch) == 0);
 }
 
+static volatile sig_atomic_t signals;
+
+static void count(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+static void handle(int flags)
+{
+	const struct sigaction sa = {.sa_handler = count, .sa_flags = flags};
+
+	signals = 0;
+	VERB(sigaction(SIGUSR1, &sa, NULL) == 0);
+}
+
+static void *wait_for_event(void *ch)
+{
+	struct ibv_cq *cq;
+	void *user;
+
+	return ibv_get_cq_event(ch, &cq, &user) == 0 ? cq : NULL;
+}
+
+static bool was_called(void *thread)
+{
+	pthread_kill(*(pthread_t *)thread, SIGUSR1);
+	return signals >= 5;
+}
+
+static bool has_ended(void *thread)
+{
+	pthread_kill(*(pthread_t *)thread, SIGUSR1);
+	return rig_joined(*(pthread_t *)thread, 10);
+}
+
+/* As read() of a device file: a handler decides whether its signal ends the wait. */
+static void signaled_wait(void)
+{
+	struct ibv_comp_channel *ch;
+	struct ibv_cq *cq;
+	pthread_t thread;
+	void *got;
+
+	VERB(ch = ibv_create_comp_channel(a.ctx));
+	VERB(cq = ibv_create_cq(a.ctx, 8, NULL, ch, 0));
+	handle(SA_RESTART);
+	VERB(pthread_create(&thread, NULL, wait_for_event, ch) == 0);
+	VERB(rig_eventually(was_called, &thread));
+	flush_armed(cq);
+	VERB(pthread_join(thread, &got) == 0 && got == cq);
+	ibv_ack_cq_events(cq, 1);
+	handle(0);
+	VERB(pthread_create(&thread, NULL, wait_for_event, ch) == 0);
+	VERB(rig_eventually(has_ended, &thread));
+	VERB(signal(SIGUSR1, SIG_DFL) == count);
+	VERB(ibv_destroy_cq(cq) == 0);
+	VERB(ibv_destroy_comp_channel(ch) == 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -323,6 +397,7 @@ static const struct {
 	{"a queue pair is held by its event", held_qp},
 	{"a shared receive queue is held by its event", held_srq},
 	{"a completion queue is held by its events", held_cq},
+	{"a signal ends a wait if its handler says so", signaled_wait},
 };
 
 int main(int argc, char **argv)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -159,13 +160,39 @@ static int take_event(struct channel *ch, struct cq *c, unsigned removals)
 	return r;
 }
 
+/* A program may have a handler that ends read(), which reads the channels of hardware: one without
+ * SA_RESTART. Other handlers end epoll_wait() as well, and a stop of the process does. */
+static bool has_interrupting_handler(void)
+{
+	struct sigaction sa;
+
+	for (int s = 1; s < NSIG; s++)
+		if (sigaction(s, NULL, &sa) == 0 && sa.sa_handler != SIG_DFL &&
+		    sa.sa_handler != SIG_IGN && !(sa.sa_flags & SA_RESTART))
+			return true;
+	return false;
+}
+
+/* The next CQ with an event. */
+static int await_cq(const struct ibv_comp_channel *channel, struct epoll_event *ev)
+{
+	int n;
+
+	do
+		n = epoll_wait(channel->fd, ev, 1, timeout_of(channel));
+	while (n < 0 && errno == EINTR && !has_interrupting_handler());
+	if (n == 0)
+		errno = EAGAIN;
+	return n > 0 ? 0 : -1;
+}
+
 int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
 	struct channel *ch = channel_of(channel);
 	struct epoll_event ev;
 	struct cq *c;
 	unsigned removals;
-	int n, r;
+	int r;
 
 	if (ch->generation != fork_generation()) {
 		error_unsupported("ibv_get_cq_event", ERROR_PARENTS_OBJECT, ECHILD);
@@ -174,10 +201,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 	for (;;) {
 		if (is_gone(ch, &removals))
 			return end_channel(ch);
-		n = epoll_wait(channel->fd, &ev, 1, timeout_of(channel));
-		if (n == 0)
-			errno = EAGAIN;
-		if (n <= 0)
+		if (await_cq(channel, &ev) < 0)
 			return -1;
 		c = ev.data.ptr;
 		r = take_event(ch, c, removals);
