@@ -160,3 +160,8 @@ int conn_try_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MS
 {
 	return receive_flagged(fd, buf, cap, ret_len, ret_fds, ret_nfds, MSG_DONTWAIT);
 }
+
+bool conn_has_news(int fd)
+{
+	return recv(fd, NULL, 0, MSG_PEEK | MSG_DONTWAIT) == 0 || errno != EAGAIN;
+}

@@ -8,6 +8,7 @@
 #ifndef IPC_CONN_H
 #define IPC_CONN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "ipc/msg.h"
@@ -40,5 +41,8 @@ int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MA
 	      unsigned *ret_nfds);
 int conn_try_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
 		  unsigned *ret_nfds);
+
+/* False: conn_try_recv() would return CONN_E_AGAIN. */
+bool conn_has_news(int fd);
 
 #endif

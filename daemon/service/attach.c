@@ -21,6 +21,7 @@
 #include "daemon/objects/memory/mr.h"
 #include "daemon/objects/memory/mw.h"
 #include "daemon/objects/client/pd.h"
+#include "daemon/objects/sessions/bells.h"
 #include "daemon/objects/sessions/posted.h"
 #include "daemon/objects/sessions/qp.h"
 #include "daemon/objects/client/rings.h"
@@ -226,17 +227,21 @@ static void readable(void *user, unsigned what)
 	drr_add(&c->io.turn);
 }
 
-/* Reads one record. Returns its cost; 0: there is none, or the client is ending. */
+/* Reads one record, after the bells before it. Returns the cost; 0: there is none, or the client is
+ * ending. */
 static uint32_t read_record(struct client *c)
 {
 	_Alignas(8) unsigned char rec[MSG_MAX];
 	int fds[MSG_MAX_FDS];
 	unsigned nfds = 0;
 	size_t len = 0;
-	int r = list_linked(&c->fault.link)
-			? CONN_E_AGAIN
-			: conn_try_recv(c->io.fd, rec, sizeof(rec), &len, fds, &nfds);
+	int r;
 
+	if (list_linked(&c->fault.link) || !conn_has_news(c->io.fd))
+		return 0;
+	if (!bells_take_before(c))
+		return POSTED_COST;
+	r = conn_try_recv(c->io.fd, rec, sizeof(rec), &len, fds, &nfds);
 	if (r == CONN_E_AGAIN)
 		return 0;
 	if (r == CONN_E_OK)

@@ -7,6 +7,7 @@
 #include "daemon/base/acct.h"
 #include "daemon/service/attach.h"
 #include "ipc/ctl.h"
+#include "ipc/ring.h"
 #include "tests/unit/client_rig.h"
 #include "util/drr.h"
 
@@ -170,6 +171,34 @@ Test(requests, users_take_turns_by_the_time_of_their_requests)
 }
 
 /* The rig must not use it any more. */
+static void ring_all(struct rig_program *p)
+{
+	for (uint32_t q = 0; q < 64 * 64; q++)
+		bell_ring(p->c->bells.page, q);
+}
+
+/* A record takes effect after what the program posted before, but that has no turn of its own. */
+Test(requests, a_record_waits_for_the_bells_before_it_in_turns_with_others)
+{
+	unsigned turns = 0;
+
+	ring_all(&many[0]);
+	ask(&many[0]);
+	ask(&one);
+	for (unsigned i = 0; i < 2; i++)
+		cr_expect(attach_take_records(w, LONG));
+	cr_expect_eq(answers(&one), 1);
+	cr_expect_eq(answers(&many[0]), 0, "it takes 4,096 bells at once");
+	for (; answers(&many[0]) == 0; turns++) {
+		cr_assert_lt(turns, 40, "it waits for bells after it");
+		cr_assert_neq(many[0].c->bells.before, 0);
+		ring_all(&many[0]);
+		cr_assert(attach_take_records(w, LONG));
+	}
+	cr_expect_eq(many[0].c->bells.before, 0);
+	cr_expect(bell_any(many[0].c->bells.page), "the bells after it are for other turns");
+}
+
 static void fail(struct rig_program *p)
 {
 	client_fault(p->c, "at fault");

@@ -8,6 +8,7 @@
 enum {
 	WAKE_BUDGET = 512, /* bells a turn; a word of 64 is never split */
 	PAGES = 256,       /* that a turn reads */
+	BEFORE = 128,      /* bells at a time that a record waits for */
 	ATTENTION_MS = 50, /* how long an idle client's page is still read */
 };
 
@@ -26,12 +27,12 @@ static unsigned wake_word(struct client *c, unsigned word, uint64_t bits)
 	return n;
 }
 
-/* Takes the bells of one word of the client. Returns the cost. */
-static unsigned take_word(struct client *c)
+/* Takes the bells of the first of these words of the client, which rang. Returns the cost. */
+static unsigned take_word(struct client *c, uint64_t words)
 {
-	unsigned w = (unsigned)__builtin_ctzll(c->bells.rung_words);
+	unsigned w = (unsigned)__builtin_ctzll(words);
 
-	c->bells.rung_words &= c->bells.rung_words - 1;
+	c->bells.rung_words &= ~(UINT64_C(1) << w);
 	notice_look_again(c);
 	return wake_word(c, w, bell_take_word(c->bells.page, w));
 }
@@ -48,16 +49,27 @@ static void note_rung(struct client *c)
 	c->bells.answers = true;
 }
 
-void bells_take_client(struct client *c)
+/* Only bells that rang before the record was seen count: the client may go on to ring. */
+bool bells_take_before(struct client *c)
 {
 	unsigned n = 0;
 
-	read_page(c);
-	while (c->bells.rung_words)
-		n += take_word(c);
-	drr_del(&c->bells.turn);
+	if (!c->bells.page)
+		return true; /* it did not say hello */
+	if (!c->bells.before) {
+		read_page(c);
+		c->bells.before = c->bells.rung_words;
+	}
+	while (n < BEFORE && (c->bells.before &= c->bells.rung_words))
+		n += take_word(c, c->bells.before);
 	if (n > 0)
 		note_rung(c);
+	if (c->bells.rung_words)
+		drr_add(&c->bells.turn);
+	else
+		drr_del(&c->bells.turn);
+	c->bells.before &= c->bells.rung_words;
+	return !c->bells.before;
 }
 
 /* An idle client rings its doorbell from now on, unless it has rung at this very moment. */
@@ -103,7 +115,7 @@ bool bells_take(struct worker *w)
 	read_pages(w);
 	while (budget > 0 && (leaf = drr_next(&w->bells))) {
 		struct client *c = list_entry(leaf, struct client, bells.turn);
-		unsigned n = take_word(c);
+		unsigned n = take_word(c, c->bells.rung_words);
 
 		if (n > 0)
 			note_rung(c);

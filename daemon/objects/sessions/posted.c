@@ -3,7 +3,6 @@
 
 #include "daemon/base/queue.h"
 #include "daemon/net/sending.h"
-#include "daemon/objects/sessions/bells.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
 
@@ -44,7 +43,6 @@ bool posted_take(struct client *c)
 
 	if (!c->bells.page)
 		return false; /* it did not say hello */
-	bells_take_client(c);
 	for (i = 0; i < ROUNDS && sent < ROUNDS_SENT && (n = wake_posted(c)) > 0 && n < before;
 	     i++) {
 		before = n;

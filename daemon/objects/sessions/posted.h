@@ -14,7 +14,7 @@ struct client;
 /*
  * Processes the requests in the client's rings as far as possible without waiting for a peer: local
  * requests are executed, others are sent as far as the transports take them. Bounded, whatever the
- * client posted. True if a queue pair had work.
+ * client posted. Its bells were taken before (bells_take_before). True if a queue pair had work.
  */
 bool posted_take(struct client *c);
 
