@@ -140,7 +140,7 @@ struct wqe_cqe {
 	uint64_t imm; /* Immediate Data; atomics: the old value; raw: RsvdULP */
 	uint32_t byte_len;
 	uint32_t inv_rkey; /* raw, notice of a tagged message: its STag; receive of a datagram:
-			      number of the sender */
+			      number of the sender; Immediate Data: bytes of the Write before */
 	uint16_t err_perr; /* row of the error table, 0 if none */
 	uint16_t err_term; /* layer, error type, code */
 	uint32_t err_stag;

@@ -121,7 +121,8 @@ struct rdmap_done {
 	bool immediate;    /* receive: it was Immediate Data, imm */
 	uint8_t qn;        /* raw receive: its queue */
 	uint32_t len;      /* receive, Read: bytes placed */
-	uint32_t inv_stag; /* also the STag of a raw tagged notification */
+	uint32_t inv_stag; /* also the STag of a raw tagged notification; of Immediate Data, the
+			      bytes of the Write before it */
 	uint64_t imm; /* Immediate Data; atomics: the old value; raw: RsvdULP of the last segment */
 	struct perr_at at; /* where it failed */
 };

@@ -182,6 +182,8 @@ struct rdmap {
 	struct drr *owner;
 	struct blocks *pool;
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
+	uint32_t written; /* bytes of the Write that was delivered last, for the Immediate Data */
+	bool in_write;    /* more of its segments follow */
 	struct rdmap_tx tx;
 	struct rdmap_sq sq;
 	struct rdmap_rq *rq; /* QN 0; raw: one for each queue, then one for notifications */

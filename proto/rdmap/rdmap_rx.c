@@ -45,6 +45,10 @@ static enum perr deliver_write(struct rdmap *ep, const struct ssn_rec *c, bool *
 	uint32_t notice = 0;
 
 	(void)ret_wake_tx;
+	if (!ep->in_write)
+		ep->written = 0;
+	ep->written += ddp_rx_payload(c);
+	ep->in_write = !c->ddp.last;
 	if (c->ddp.last && ep->ops->written)
 		notice = stag_notice(ep->stags, c->ddp.stag, &ep->accessor, c->ddp.to);
 	if (notice)

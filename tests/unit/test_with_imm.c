@@ -37,7 +37,8 @@ static void expect_opcodes(unsigned n, const uint8_t *opcode)
 	cr_expect_not(two_move(&two.a, &two.b));
 }
 
-static void expect_imm(uint64_t cookie)
+/* written: bytes of the Write before it. */
+static void expect_imm(uint64_t cookie, uint32_t written)
 {
 	struct rdmap_done d = pair_done(two.qb);
 
@@ -45,6 +46,7 @@ static void expect_imm(uint64_t cookie)
 	cr_expect(d.immediate);
 	cr_expect_eq(d.imm, IMM);
 	cr_expect_eq(d.len, 0);
+	cr_expect_eq(d.inv_stag, written);
 }
 
 /* ---- success ---- */
@@ -61,7 +63,7 @@ Test(with_imm, it_follows_a_write)
 	two_expect_done(two.qa, WRITE, RDMAP_SUCCESS);
 	two_expect_none(two.qa);
 	cr_expect_eq(two.qa->done[0].op, RDMAP_WRITE);
-	expect_imm(10);
+	expect_imm(10, LEN);
 	cr_expect_arr_eq(two.mb, two.ma, LEN);
 }
 
@@ -73,7 +75,7 @@ Test(with_imm, it_precedes_a_send)
 	two_expect_done(two.qa, SEND, RDMAP_SUCCESS);
 	two_expect_none(two.qa);
 	cr_expect_eq(two.qa->done[0].op, RDMAP_SEND);
-	expect_imm(10);
+	expect_imm(10, 0);
 	two_expect_done(two.qb, 11, RDMAP_SUCCESS);
 	cr_expect_eq(two.qb->done[1].len, LEN);
 }
@@ -94,6 +96,7 @@ Test(with_imm, the_last_message_alone_is_solicited)
 
 Test(with_imm, payload_may_be_inline_or_long_or_empty)
 {
+	static const uint32_t written[3] = {5, LARGE, 0};
 	struct rdmap_wr wr = with_imm(RDMAP_WRITE, WRITE);
 
 	two.a.mulpdu = 1014;
@@ -114,7 +117,7 @@ Test(with_imm, payload_may_be_inline_or_long_or_empty)
 	pair_pump(&two.a, &two.b);
 	for (unsigned i = 0; i < 3; i++) {
 		two_expect_done(two.qa, WRITE, RDMAP_SUCCESS);
-		expect_imm(10 + i);
+		expect_imm(10 + i, written[i]);
 	}
 }
 

@@ -63,7 +63,8 @@ static void set_imm(const struct ddp_wc *from, struct ibv_wc *to)
 	if (len == DDP_IMM_MARK)
 		return; /* of a Send, whose length is known */
 	to->opcode = IBV_WC_RECV_RDMA_WITH_IMM;
-	to->byte_len = len;
+	/* No more than the daemon has placed. */
+	to->byte_len = len < from->written ? len : from->written;
 }
 
 /* The first 40 bytes of a receive are its header. */
