@@ -33,6 +33,7 @@ run verbs_udp "$a" "$b"
 run verbs_words
 ! grep -q ddpverbs: "$tmp/verbs_words.log" || fail "verbs_words: $(grep ddpverbs: "$tmp/verbs_words.log")"
 run verbs_access "$a" "$b"
+DDPVERBS_IWARP=1 run verbs_access "$a" "$b"
 run verbs_enhanced
 run verbs_cm "$a" "$b"
 run verbs_events "$a" "$b"

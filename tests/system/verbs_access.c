@@ -2,8 +2,8 @@
 /*
  * A program for libibverbs and librdmacm at two devices. Promise: a queue pair permits its peer
  * what its qp_access_flags say, whether the program sets them or rdma_cm does, and ibv_query_qp()
- * returns them; what is refused changes no memory
- * and completes with REM_ACCESS_ERR. Reads go into no element and into several.
+ * returns them, also after RESET; what is refused changes no memory and completes with
+ * REM_ACCESS_ERR. Reads go into no element and into several.
  *
  *   verbs_access ADDRESS-OF-FIRST-DEVICE ADDRESS-OF-SECOND      exit status 0 if it held
  */
@@ -133,6 +133,70 @@ static void no_resources(void)
 	attempt(&p, 1, false);
 	pair_close(&p);
 	puts("max_dest_rd_atomic 0 admits no Read");
+}
+
+/* ---- RESET ---- */
+
+static void move_to(struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = {.qp_state = state};
+
+	VERB(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0);
+}
+
+/* An iWARP device needs no flags for INIT, and no resources for RTR. */
+static void connect_plainly(struct pair *p)
+{
+	for (int i = 0; i < 2; i++) {
+		move_to(p->qp[i], IBV_QPS_RESET);
+		move_to(p->qp[i], IBV_QPS_INIT);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct ibv_qp_attr attr = {
+			.qp_state = IBV_QPS_RTR,
+			.dest_qp_num = p->qp[!i]->qp_num,
+			.ah_attr = {.is_global = 1,
+				    .port_num = 1,
+				    .grh = {.dgid = p->side[!i]->gid, .hop_limit = 1}},
+		};
+
+		VERB(ibv_modify_qp(p->qp[i], &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN) ==
+		     0);
+	}
+	for (int i = 0; i < 2; i++)
+		move_to(p->qp[i], IBV_QPS_RTS);
+}
+
+static void flags_after_reset(void)
+{
+	for (unsigned op = 0; op < OPS; op++) {
+		for (unsigned set = 0; set < 8; set++) {
+			struct pair p;
+
+			pair_open(&p, &a, &b);
+			set_flags(p.qp[1], rights(set));
+			connect_plainly(&p);
+			VERB(flags_of(p.qp[1]) == rights(set));
+			attempt(&p, op, rights(set) & ops[op].right);
+			pair_close(&p);
+		}
+	}
+	puts("qp_access_flags hold after RESET");
+}
+
+static void resources_after_reset(void)
+{
+	struct ibv_qp_attr attr = {.max_dest_rd_atomic = 0};
+	struct pair p;
+
+	pair_open(&p, &a, &b);
+	VERB(ibv_modify_qp(p.qp[1], &attr, IBV_QP_MAX_DEST_RD_ATOMIC) == 0);
+	connect_plainly(&p);
+	VERB(flags_of(p.qp[1]) == ALL);
+	attempt(&p, 0, true);
+	attempt(&p, 1, false);
+	pair_close(&p);
+	puts("max_dest_rd_atomic 0 holds after RESET");
 }
 
 /* ---- flags of rdma_cm ---- */
@@ -337,7 +401,12 @@ int main(int argc, char **argv)
 	side_open(&b, 1);
 	reads();
 	each_set();
-	no_resources();
+	if (a.ctx->device->transport_type == IBV_TRANSPORT_IWARP) {
+		flags_after_reset();
+		resources_after_reset();
+	} else {
+		no_resources();
+	}
 	side_close(&a);
 	side_close(&b);
 	of_rdma_cm(argv + 1);

@@ -12,6 +12,7 @@
 #include "verbs/verbs/mr.h"
 #include "verbs/verbs/oob.h"
 #include "verbs/verbs/own_peer.h"
+#include "verbs/verbs/qp_access.h"
 #include "verbs/verbs/qp_rnr.h"
 #include "verbs/verbs/srq.h"
 #include "verbs/verbs/wr.h"
@@ -454,6 +455,18 @@ static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp, bo
 	qp->unplaced = 0;
 }
 
+/* What the queue pair was before RESET; the rights of the peer are as ibv_query_qp() says. */
+static int create_next(struct qp *qp, struct ddp_id *id, struct ddp_qp **ret, bool *same_number)
+{
+	int r = ddp_create_qp(id, pd_ddp(qp->ibv.pd), &qp->ddp_init, ret);
+
+	if (r)
+		return r;
+	if (qp_is_carried(qp))
+		return datagram_take_number(qp, *ret, same_number);
+	return qp_is_datagram(qp) ? 0 : qp_access_apply(qp, *ret);
+}
+
 int qp_renew(struct qp *qp)
 {
 	struct ddp_id *id;
@@ -463,9 +476,7 @@ int qp_renew(struct qp *qp)
 
 	if (r)
 		return error_of_call("ibv_modify_qp", r);
-	r = ddp_create_qp(id, pd_ddp(qp->ibv.pd), &qp->ddp_init, &ddp);
-	if (r == 0 && qp_is_carried(qp))
-		r = datagram_take_number(qp, ddp, &same_number);
+	r = create_next(qp, id, &ddp, &same_number);
 	if (r) {
 		ddp_destroy_qp(ddp);
 		ddp_destroy_id(id);

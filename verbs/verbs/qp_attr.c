@@ -6,8 +6,8 @@
 #include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/datagram.h"
-#include "verbs/verbs/mr.h"
 #include "verbs/verbs/oob.h"
+#include "verbs/verbs/qp_access.h"
 #include "verbs/verbs/qp_rnr.h"
 
 /* The events that are there already belong to the state. */
@@ -31,29 +31,10 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 
 /* ---- rights of the peer ---- */
 
-enum {
-	READS = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
-	REMOTE = IBV_ACCESS_REMOTE_WRITE | READS,
-};
-
-/* Reads and atomics need resources besides the right. Reads of no bytes, which this library uses
- * for itself, need neither. 0 or a positive errno value. */
-static int permit(struct qp *qp, unsigned flags, bool no_resources)
-{
-	unsigned access = mr_access(flags & (no_resources ? REMOTE & ~READS : REMOTE));
-	int r = ddp_set_qp_access(qp->ddp, access ? access : DDP_QP_ACCESS_NONE);
-
-	/* A daemon that is too old permits all, as it always did. */
-	if (r && r != -EOPNOTSUPP)
-		return error_of_call("ibv_modify_qp", r);
-	qp->attr.qp_access_flags = flags;
-	qp->no_resources = no_resources;
-	return 0;
-}
-
 int qp_attr_set_resources(struct qp *qp, unsigned n)
 {
-	return permit(qp, qp->own_access ? qp->attr.qp_access_flags : qp_cm_access(n), n == 0);
+	return qp_access_set(qp, qp->own_access ? qp->attr.qp_access_flags : qp_cm_access(n),
+			     n == 0);
 }
 
 static int set_access(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
@@ -66,7 +47,7 @@ static int set_access(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 
 	if (!(mask & (IBV_QP_ACCESS_FLAGS | IBV_QP_MAX_DEST_RD_ATOMIC)))
 		return 0;
-	r = permit(qp, flags, none);
+	r = qp_access_set(qp, flags, none);
 	if (r == 0 && mask & IBV_QP_ACCESS_FLAGS)
 		qp->own_access = true;
 	return r;
@@ -137,7 +118,7 @@ static int modify_locked(struct qp *qp, const struct ibv_qp_attr *attr, int mask
 		if (mask & IBV_QP_QKEY) /* else it would send again after a Send that has failed */
 			datagram_set_qkey(qp, old.qkey);
 	} else if (r) {
-		permit(qp, old.qp_access_flags, no_resources);
+		qp_access_set(qp, old.qp_access_flags, no_resources);
 		qp->attr = old;
 		qp_rnr_apply(qp);
 		qp->own_access = own_access;
