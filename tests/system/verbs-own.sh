@@ -70,6 +70,19 @@ DDPVERBS_SOCKETS=$(socket_of a):$(socket_of b) timeout 200 "$bin/tests/system/ve
 ! LD_LIBRARY_PATH=$bin/.libs ldd "$bin/tests/system/.libs/verbs_linked" | grep -E 'libibverbs|librdmacm' ||
 	fail 'verbs_linked needs a library of hardware'
 
+# waits NAME COMMAND...: starts a program, which prints that it waits.
+waits() {
+	background "$@"
+	eventually 20 grep -q waiting "$tmp/$1.log" || fail 'the program does not wait'
+}
+
+# Of two devices, one whose daemon is killed.
+daemon d "$(address 3)"
+waits number env DDPVERBS_LIBRARY="$library" timeout 200 "$bin/verbs/ddpverbs" -s "$(socket_of a)" -s "$(socket_of d)" \
+	"$bin/tests/system/verbs_number" "$a" "$(address 3)"
+kill -KILL "$(pid_of d)" && wait "$(pid_of d)" 2>/dev/null
+wait "$(pid_of number)" || fail "a session whose peer's daemon is killed: status $?"
+
 # The device of a daemon that is killed.
 daemon c "$(address 2)"
 background gone env DDPVERBS_LIBRARY="$library" timeout 200 "$bin/verbs/ddpverbs" -s "$(socket_of c)" \

@@ -24,7 +24,7 @@ static struct qp *create_unseen(struct cm_id *id, struct ibv_pd *pd, struct ibv_
 		.qp_type = IBV_QPT_RC,
 	};
 
-	return pd && cq ? qp_create(&id->end, pd, &init) : NULL;
+	return pd && cq ? qp_create_unseen(&id->end, pd, &init) : NULL;
 }
 
 static void free_objects(struct ibv_pd *pd, struct ibv_cq *cq)

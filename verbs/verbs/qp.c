@@ -225,13 +225,13 @@ static int create_on(struct qp *qp, struct session_end *e, struct ibv_pd *pd,
 		ddp_destroy_qp(qp->ddp);
 		return r;
 	}
-	qp->watch.event = on_qp_fatal;
 	qp->watch.ddp = qp->ddp;
 	qp->cm = e != &qp->own;
 	pthread_mutex_lock(&h->event_lock);
 	qp->end = e;
 	e->qp = qp;
-	host_add_watch_locked(h, &qp->watch);
+	if (qp->watch.event)
+		host_add_watch_locked(h, &qp->watch);
 	pthread_mutex_unlock(&h->event_lock);
 	return 0;
 }
@@ -249,7 +249,8 @@ static int create_on_own(struct qp *qp, struct ibv_pd *pd, struct ibv_qp_init_at
 	return r;
 }
 
-struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+static struct qp *create_on_end(struct session_end *e, struct ibv_pd *pd,
+				struct ibv_qp_init_attr *attr, bool unseen)
 {
 	struct qp *qp;
 	int r = check_init_attr(pd->context, attr);
@@ -261,6 +262,7 @@ struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_ini
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return NULL;
+	qp->watch.event = unseen ? NULL : on_qp_fatal;
 	r = e ? create_on(qp, e, pd, attr) : create_on_own(qp, pd, attr);
 	if (e && r == -EINVAL) /* the id is that of a session request that is gone */
 		r = create_on_own(qp, pd, attr);
@@ -269,6 +271,16 @@ struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_ini
 	error_of_call("ibv_create_qp", r);
 	free(qp);
 	return NULL;
+}
+
+struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	return create_on_end(e, pd, attr, false);
+}
+
+struct qp *qp_create_unseen(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	return create_on_end(e, pd, attr, true);
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)

@@ -56,7 +56,7 @@ struct qp {
 	struct own_peer *own_peer; /* it is connected to itself; NULL: it is not */
 	uint32_t num;              /* as ibv.qp_num */
 	uint32_t past[2]; /* numbers of ddp and own_peer before RESET, which are void; 0: none */
-	struct host_watch watch; /* of ddp */
+	struct host_watch watch; /* of ddp; without event(): the program does not see it */
 	struct ibv_qp_init_attr init;
 	struct ddp_qp_init ddp_init; /* values of its creation */
 	enum ibv_qp_state state;     /* ibv.state is for the program; guarded by event_lock */
@@ -105,6 +105,10 @@ static inline struct qp *qp_of(struct ibv_qp *ibv)
 /* Creates a queue pair on an end that has an id and no queue pair; NULL: on its own, which gets an
  * id. Writes its actual capabilities to attr->cap. NULL with errno. */
 struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+
+/* Creates one that the program does not see: it has no asynchronous events, which would name it. */
+struct qp *qp_create_unseen(struct session_end *e, struct ibv_pd *pd,
+			    struct ibv_qp_init_attr *attr);
 
 /* The qp_access_flags that rdma_cm sets for n responder resources. */
 static inline unsigned qp_cm_access(unsigned n)
