@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A program for libibverbs that forks. Promise: whatever the parent did before, the child can use
- * devices, also with contexts of its parent, and gets the right bytes; objects of the parent are
- * refused with ECHILD, and nothing waits without end; the parent's objects still work. A child that
- * is killed leaves nothing behind.
+ * devices, also with contexts of its parent, and gets the right bytes and events; objects of the
+ * parent are refused with ECHILD, and nothing waits without end; the parent's objects still work. A
+ * child that is killed leaves nothing behind.
  *
  *   verbs_fork      exit status 0 if it held
  */
@@ -11,11 +11,13 @@
 #include "tests/system/verbs_rig.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,9 +30,8 @@ struct objects {
 	struct rdma_cm_id *listener;
 };
 
-static void in_child(void (*run)(void *arg), void *arg)
+static pid_t begin_child(void (*run)(void *arg), void *arg)
 {
-	int status;
 	pid_t pid = fork();
 
 	VERB(pid >= 0);
@@ -39,10 +40,22 @@ static void in_child(void (*run)(void *arg), void *arg)
 		run(arg);
 		_exit(0);
 	}
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	int status;
+
 	VERB(waitpid(pid, &status, 0) == pid);
 	if (WIFSIGNALED(status))
 		printf("the child got signal %d\n", WTERMSIG(status));
 	VERB(status == 0);
+}
+
+static void in_child(void (*run)(void *arg), void *arg)
+{
+	end_child(begin_child(run, arg));
 }
 
 /* Everything of its own. */
@@ -142,6 +155,99 @@ static void reuse(void *arg)
 	/* It leaves without destroying anything. */
 }
 
+/* ---- rdma_cm alone ---- */
+
+static void expect_next(struct rdma_event_channel *ch, enum rdma_cm_event_type type,
+			struct rdma_cm_id **ret)
+{
+	struct rdma_cm_event *ev;
+
+	VERB(rdma_get_cm_event(ch, &ev) == 0 && ev->event == type);
+	*ret = ev->id;
+	VERB(rdma_ack_cm_event(ev) == 0);
+}
+
+static void make_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr init = {.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+
+	VERB(rdma_create_qp(id, NULL, &init) == 0);
+}
+
+static void end_id(struct rdma_event_channel *ch, struct rdma_cm_id *id)
+{
+	rdma_destroy_qp(id);
+	VERB(rdma_destroy_id(id) == 0);
+	if (ch)
+		rdma_destroy_event_channel(ch);
+}
+
+/* Listens at all devices, and writes the port. */
+static void serve(void *arg)
+{
+	const int *fd = arg;
+	struct sockaddr_in any = {.sin_family = AF_INET};
+	struct rdma_event_channel *ch;
+	struct rdma_cm_id *l, *id;
+	__be16 port;
+
+	VERB(ch = rdma_create_event_channel());
+	VERB(rdma_create_id(ch, &l, NULL, RDMA_PS_TCP) == 0);
+	VERB(rdma_bind_addr(l, (struct sockaddr *)&any) == 0 && rdma_listen(l, 1) == 0);
+	port = rdma_get_src_port(l);
+	VERB(write(*fd, &port, sizeof(port)) == sizeof(port));
+	expect_next(ch, RDMA_CM_EVENT_CONNECT_REQUEST, &id);
+	make_qp(id);
+	VERB(rdma_accept(id, NULL) == 0);
+	expect_next(ch, RDMA_CM_EVENT_ESTABLISHED, &id);
+	expect_next(ch, RDMA_CM_EVENT_DISCONNECTED, &id);
+	end_id(NULL, id);
+	end_id(ch, l);
+}
+
+static void call(void *arg)
+{
+	struct rdma_conn_param param = {.rnr_retry_count = 7};
+	struct rdma_event_channel *ch;
+	struct rdma_cm_id *id;
+
+	VERB(ch = rdma_create_event_channel());
+	VERB(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP) == 0);
+	VERB(rdma_resolve_addr(id, NULL, arg, PATIENCE_MS) == 0);
+	expect_next(ch, RDMA_CM_EVENT_ADDR_RESOLVED, &id);
+	VERB(rdma_resolve_route(id, PATIENCE_MS) == 0);
+	expect_next(ch, RDMA_CM_EVENT_ROUTE_RESOLVED, &id);
+	make_qp(id);
+	VERB(rdma_connect(id, &param) == 0);
+	expect_next(ch, RDMA_CM_EVENT_ESTABLISHED, &id);
+	VERB(rdma_disconnect(id) == 0);
+	expect_next(ch, RDMA_CM_EVENT_DISCONNECTED, &id);
+	end_id(ch, id);
+}
+
+/* The parent has devices of rdma_cm, and each child its own events. A server waits at the last
+ * device, which is not that of the client. */
+static void meet(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	struct ibv_context **list;
+	union ibv_gid gid;
+	int n, fd[2];
+	pid_t server;
+
+	VERB((list = rdma_get_devices(&n)) && n == 2);
+	VERB(ibv_query_gid(list[1], 1, 0, &gid) == 0);
+	rdma_free_devices(list);
+	memcpy(&at.sin_addr, gid.raw + 12, sizeof(at.sin_addr));
+	VERB(pipe(fd) == 0);
+	server = begin_child(serve, &fd[1]);
+	VERB(close(fd[1]) == 0);
+	VERB(read(fd[0], &at.sin_port, sizeof(at.sin_port)) == sizeof(at.sin_port));
+	in_child(call, &at);
+	end_child(server);
+	VERB(close(fd[0]) == 0);
+}
+
 static void killed(void *arg)
 {
 	int status, ready[2];
@@ -217,7 +323,11 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	in_child(exchange, NULL);
 	printf("ok a child before its parent uses a device\n");
+	meet();
+	printf("ok children with rdma_cm alone\n");
 	open_all(&o);
+	meet();
+	printf("ok the same where the parent has connections\n");
 	in_child(exchange, NULL);
 	printf("ok a child with devices of its own\n");
 	in_child(refuse, &o);

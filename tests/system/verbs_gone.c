@@ -2,7 +2,7 @@
 /*
  * A program that waits for everything of a device whose daemon is killed. Promise: each wait ends
  * with an event or an error, once, and no descriptor stays readable, so that a program that waits
- * for descriptors does not spin.
+ * for descriptors does not spin. So does a child of fork() with the context of its parent.
  *
  *   verbs_gone ADDRESS-OF-THE-DEVICE       prints "waiting"; exit status 0 if it held
  */
@@ -13,7 +13,10 @@
 #include <rdma/rdma_cma.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "tests/lib/patience.h"
 #include "tests/system/verbs_rig.h"
 
 static struct side s;
@@ -94,17 +97,40 @@ static void wait_for_device(void)
 	VERB(!readable(s.ctx->async_fd));
 }
 
+/* A child of fork() with the context of its parent. It says that it has a connection. */
+static pid_t begin_child(void)
+{
+	char byte;
+	int fd[2];
+	pid_t pid;
+
+	VERB(pipe(fd) == 0 && (pid = fork()) >= 0);
+	if (pid == 0) {
+		alarm(LIFE_S);
+		VERB(ibv_alloc_pd(s.ctx) && write(fd[1], "x", 1) == 1);
+		wait_for_device();
+		_exit(0);
+	}
+	VERB(read(fd[0], &byte, 1) == 1);
+	close(fd[0]);
+	close(fd[1]);
+	return pid;
+}
+
 int main(int argc, char **argv)
 {
 	struct rdma_event_channel *channel;
 	struct ibv_comp_channel *completions;
 	struct rdma_cm_id *id;
 	pthread_t thread[2];
+	int status;
+	pid_t child;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	addr.sin_family = AF_INET;
 	VERB(argc == 2 && inet_pton(AF_INET, argv[1], &addr.sin_addr) == 1);
 	side_open(&s, 0);
+	child = begin_child();
 	VERB(channel = rdma_create_event_channel());
 	id = listener(channel);
 	VERB(completions = ibv_create_comp_channel(s.ctx));
@@ -114,6 +140,7 @@ int main(int argc, char **argv)
 	wait_for_ids(channel, id);
 	wait_for_device();
 	VERB(pthread_join(thread[0], NULL) == 0 && pthread_join(thread[1], NULL) == 0);
+	VERB(waitpid(child, &status, 0) == child && status == 0);
 	side_close(&s);
 	printf("ok a daemon that is killed\n");
 	return 0;

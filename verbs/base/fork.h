@@ -14,6 +14,7 @@ enum fork_order {
 	FORK_EVENTS,
 	FORK_LISTS, /* of shared contexts and domains */
 	FORK_HOSTS,
+	FORK_ASYNC,
 	FORK_CM_EVENTS,
 	FORK_NUMBERS,
 	FORK_ERRORS,

@@ -101,8 +101,8 @@ static int connect_host(struct host *h)
 	h->port_down = false;
 	h->ports = NULL;
 	h->datagrams = NULL;
-	h->watches = NULL;
 	h->timers = NULL;
+	h->timer_fd = -1;
 	memset(&h->numbers, 0, sizeof(h->numbers));
 	return 0;
 }
@@ -202,20 +202,6 @@ struct host *host_at(unsigned i)
 	return hosts[i];
 }
 
-struct ddp_ctx *host_ddp(struct host *h)
-{
-	struct ddp_ctx *ret;
-
-	if (h->generation == fork_generation())
-		return h->ddp;
-	pthread_mutex_lock(&lock);
-	if (h->generation != fork_generation() && connect_host(h))
-		error_once("fork", "the child of fork() cannot connect to the daemon");
-	ret = h->ddp;
-	pthread_mutex_unlock(&lock);
-	return ret;
-}
-
 /* ---- threads ---- */
 
 bool host_pause(void)
@@ -274,6 +260,7 @@ bool host_hand_out(struct host *h)
 
 void host_add_watch_locked(struct host *h, struct host_watch *w)
 {
+	w->generation = fork_generation();
 	w->next = h->watches;
 	h->watches = w;
 }
@@ -293,6 +280,12 @@ void host_remove_watch(struct host *h, const struct host_watch *w)
 		at = &(*at)->next;
 	if (*at)
 		*at = w->next;
+}
+
+/* Most of those of a parent are of its objects, whose events are not for a child. */
+static bool is_for(const struct host_watch *w, const void *object)
+{
+	return w->ddp == object && (w->inherited || w->generation == fork_generation());
 }
 
 static const void *object_of(const struct ddp_async_event *ev)
@@ -316,7 +309,7 @@ static void hand_out_async(struct host *h)
 	while (ddp_get_async_event(h->ddp, &ev, 0) == 0) {
 		note_port(h, ev.type);
 		for (struct host_watch *w = h->watches; w; w = w->next)
-			if (w->ddp == object_of(&ev))
+			if (is_for(w, object_of(&ev)))
 				w->event(w, ev.type);
 		ddp_ack_async_event(&ev);
 	}
@@ -378,22 +371,57 @@ static int start_event_thread(struct host *h)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&thread, NULL, event_thread, h);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (r == 0)
+	if (r == 0) {
 		pthread_detach(thread);
-	else
-		close(h->timer_fd);
+		return 0;
+	}
+	close(h->timer_fd);
+	h->timer_fd = -1;
 	return r;
+}
+
+/* The lock is held. */
+static int start_once(struct host *h)
+{
+	int r = h->has_thread ? 0 : start_event_thread(h);
+
+	h->has_thread = r == 0;
+	return r;
+}
+
+/* fork() leaves the thread of the parent behind, and the contexts of the parent, for which it ran,
+ * serve the child. The lock is held. */
+static void connect_again(struct host *h)
+{
+	const bool had_thread = h->has_thread;
+
+	if (connect_host(h))
+		error_once("fork", "the child of fork() cannot connect to the daemon");
+	else if (had_thread)
+		start_once(h);
+}
+
+struct ddp_ctx *host_ddp(struct host *h)
+{
+	struct ddp_ctx *ret;
+
+	if (h->generation == fork_generation())
+		return h->ddp;
+	pthread_mutex_lock(&lock);
+	if (h->generation != fork_generation())
+		connect_again(h);
+	ret = h->ddp;
+	pthread_mutex_unlock(&lock);
+	return ret;
 }
 
 int host_start_events(struct host *h)
 {
-	int r = 0;
+	int r;
 
 	host_ddp(h);
 	pthread_mutex_lock(&lock);
-	if (!h->has_thread)
-		r = start_event_thread(h);
-	h->has_thread = r == 0;
+	r = h->generation == fork_generation() ? start_once(h) : EIO;
 	pthread_mutex_unlock(&lock);
 	return r;
 }

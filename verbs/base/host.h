@@ -20,6 +20,8 @@
 struct host_watch {
 	void (*event)(struct host_watch *w, enum ddp_async_type type);
 	const void *ddp;
+	bool inherited;      /* a child of fork() has it, too */
+	unsigned generation; /* of the process that added it: see fork.h */
 	struct host_watch *next;
 };
 
@@ -43,12 +45,12 @@ struct host {
 	int async_fd;               /* negative: the daemon is too old */
 	bool port_down;             /* as its last event said; guarded by event_lock */
 	struct host_watch *watches; /* guarded by event_lock */
-	int timer_fd;
-	struct host_timer *timers; /* the next first; guarded by event_lock: see host_timer.h */
-	struct ddp_id *dropped;    /* during a call of event_sink; guarded by event_lock */
-	struct oob_port *ports;    /* of this process; guarded by event_lock */
-	struct qp *datagrams;      /* those for datagrams; guarded by event_lock */
-	uint32_t active_ids;       /* that had a port so far; guarded by event_lock */
+	int timer_fd;               /* negative: no thread waits for it */
+	struct host_timer *timers;  /* the next first; guarded by event_lock: see host_timer.h */
+	struct ddp_id *dropped;     /* during a call of event_sink; guarded by event_lock */
+	struct oob_port *ports;     /* of this process; guarded by event_lock */
+	struct qp *datagrams;       /* those for datagrams; guarded by event_lock */
+	uint32_t active_ids;        /* that had a port so far; guarded by event_lock */
 	struct qp_nums numbers;
 };
 
@@ -65,8 +67,8 @@ enum { HOST_MAX = 64 };
 unsigned host_count(void);
 struct host *host_at(unsigned i);
 
-/* Returns the connection of this process; a child of fork() opens its own. If the daemon does not
- * answer the child, calls with the result fail. */
+/* Returns the connection of this process; a child of fork() opens its own, with a thread for events
+ * if its parent has one. If the daemon does not answer the child, calls with the result fail. */
 struct ddp_ctx *host_ddp(struct host *h);
 
 /* Add and remove a receiver. The callers of host_add_watch_locked() and host_remove_watch() hold
@@ -94,7 +96,8 @@ bool host_port_is_up(struct host *h);
  * destroy the id of its event. The caller holds event_lock. */
 void host_drop_id(struct host *h, struct ddp_id *id);
 
-/* Starts the thread for events, unless it runs. Returns 0 or a positive errno value. */
+/* Starts the thread for events, unless it runs. Returns 0 or a positive errno value: EIO if a child
+ * of fork() has no connection. */
 int host_start_events(struct host *h);
 
 #endif

@@ -4,6 +4,8 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
+#include "verbs/base/fork.h"
+
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -12,7 +14,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Wakes the thread when the first one is due. */
+/* Wakes the thread when the first one is due. A child of fork() shares the descriptor of its
+ * parent until it has a connection. */
 static void set_alarm(const struct host *h)
 {
 	const uint64_t at = h->timers ? h->timers->at_ns : 0;
@@ -20,7 +23,8 @@ static void set_alarm(const struct host *h)
 		.it_value = {.tv_sec = (time_t)(at / 1000000000), .tv_nsec = at % 1000000000},
 	};
 
-	timerfd_settime(h->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+	if (h->timer_fd >= 0 && h->generation == fork_generation())
+		timerfd_settime(h->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
 void host_timer_stop(struct host *h, const struct host_timer *t)

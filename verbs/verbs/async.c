@@ -11,6 +11,14 @@
 #include "verbs/base/semaphore.h"
 #include "verbs/verbs/context.h"
 
+/* While a queue of a parent becomes one of its child: the thread for events may do that, too. */
+static pthread_mutex_t renewing = FORK_LOCK;
+
+__attribute__((constructor)) static void hold_async_lock(void)
+{
+	fork_hold(FORK_ASYNC, &renewing);
+}
+
 static void init_queue(struct async *a)
 {
 	pthread_mutex_init(&a->lock, NULL);
@@ -57,10 +65,12 @@ static void free_event(struct async_event *e)
 /* The events of a parent are not those of its child, and their semaphore is shared. */
 static void renew_queue(struct async *a)
 {
-	if (a->generation == fork_generation())
-		return;
-	fork_replace(a->fd, semaphore_open());
-	init_queue(a);
+	pthread_mutex_lock(&renewing);
+	if (a->generation != fork_generation()) {
+		fork_replace(a->fd, semaphore_open());
+		init_queue(a);
+	}
+	pthread_mutex_unlock(&renewing);
 }
 
 static void free_list(struct async_event *e)
@@ -194,7 +204,12 @@ static bool take_first_event(struct async *a, struct ibv_async_event *ret)
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	struct async *a = &context_of(context)->async;
+	int r = host_start_events(context_of(context)->host);
 
+	if (r) {
+		errno = r;
+		return -1;
+	}
 	renew_queue(a);
 	do {
 		if (semaphore_wait(a->fd))

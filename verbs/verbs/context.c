@@ -100,6 +100,7 @@ static struct ibv_context *open_context(struct host *h)
 	pthread_mutex_init(&ibv->mutex, NULL);
 	ibv->abi_compat = __VERBS_ABI_IS_EXTENDED;
 	c->watch.event = on_device_event;
+	c->watch.inherited = true;
 	host_add_watch_locked(h, &c->watch);
 	return ibv;
 }
@@ -136,21 +137,33 @@ __attribute__((constructor)) static void hold_contexts_lock(void)
 	fork_hold(FORK_LISTS, &lock);
 }
 
-struct ibv_context *context_of_cm(struct host *h)
+/* That of a parent serves its child, which has events of its own. */
+static struct ibv_context *find_or_open(struct host *h)
 {
 	static struct ibv_context *shared[HOST_MAX];
-	struct ibv_context *ret = NULL;
 	unsigned i = 0;
+	int r;
+
+	while (i < HOST_MAX && shared[i] && context_of(shared[i])->host != h)
+		i++;
+	if (i == HOST_MAX)
+		return NULL;
+	if (!shared[i])
+		return shared[i] = open_context(h);
+	r = host_start_events(h);
+	if (r == 0)
+		return shared[i];
+	errno = r;
+	return NULL;
+}
+
+struct ibv_context *context_of_cm(struct host *h)
+{
+	struct ibv_context *ret;
 
 	pthread_mutex_lock(&h->event_lock);
 	pthread_mutex_lock(&lock);
-	while (i < HOST_MAX && shared[i] && context_of(shared[i])->host != h)
-		i++;
-	if (i < HOST_MAX) {
-		if (!shared[i])
-			shared[i] = open_context(h);
-		ret = shared[i];
-	}
+	ret = find_or_open(h);
 	pthread_mutex_unlock(&lock);
 	pthread_mutex_unlock(&h->event_lock);
 	return ret;
