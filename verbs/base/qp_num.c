@@ -2,11 +2,16 @@
 #include "verbs/base/qp_num.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include "verbs/base/fork.h"
 
-/* A hash table with linear probing. Entries are cleared, never removed, so that those after them
- * are found. 0 is not a number of libddpclient. */
+/*
+ * A hash table with linear probing. An entry that is removed leaves no gap between another one and
+ * the slot where its look-up begins: entries after it move back. A reader may miss one that moves
+ * meanwhile, so it looks again, with the lock, if an entry was removed since it began. 0 is not a
+ * number of libddpclient.
+ */
 
 static pthread_mutex_t lock = FORK_LOCK; /* of writers */
 
@@ -30,50 +35,78 @@ static unsigned first_slot(uint32_t ddp)
 	return (ddp * UINT32_C(2654435761) >> 16) % QP_NUM_SIZE;
 }
 
-/* The entry of this number, or 0. ret: where it is. */
+/* The entry of this number, or 0. ret: where it is or would be; QP_NUM_SIZE: the table is full. */
 static uint64_t find_number(const struct qp_nums *t, uint32_t ddp, unsigned *ret)
 {
 	unsigned i = first_slot(ddp);
 	uint64_t e;
 
 	for (unsigned n = 0; n < QP_NUM_SIZE; n++, i = (i + 1) % QP_NUM_SIZE) {
-		e = __atomic_load_n(&t->entry[i], __ATOMIC_RELAXED);
+		e = __atomic_load_n(&t->entry[i], __ATOMIC_ACQUIRE);
 		if (e == 0 || ddp_of(e) == ddp) {
 			*ret = i;
 			return e;
 		}
 	}
+	*ret = QP_NUM_SIZE;
 	return 0;
 }
 
-/* The slot of an entry that was never set, or is cleared: both numbers are the same. QP_NUM_SIZE:
- * the table is full. */
-static unsigned find_free_slot(const struct qp_nums *t, uint32_t ddp)
+/* A reader that sees the entry sees the changes before it. */
+static void store_entry(struct qp_nums *t, unsigned i, uint64_t e)
 {
-	unsigned i = first_slot(ddp);
-
-	for (unsigned n = 0; n < QP_NUM_SIZE; n++, i = (i + 1) % QP_NUM_SIZE)
-		if (ddp_of(t->entry[i]) == (uint32_t)t->entry[i])
-			return i;
-	return QP_NUM_SIZE;
+	__atomic_store_n(&t->entry[i], e, __ATOMIC_RELEASE);
 }
 
 int qp_num_set(struct qp_nums *t, uint32_t ddp, uint32_t ibv)
 {
-	unsigned i = QP_NUM_SIZE;
+	unsigned i;
 
 	pthread_mutex_lock(&lock);
-	if (find_number(t, ddp, &i) == 0)
-		i = find_free_slot(t, ddp);
+	find_number(t, ddp, &i);
 	if (i < QP_NUM_SIZE)
-		__atomic_store_n(&t->entry[i], entry_of(ddp, ibv), __ATOMIC_RELAXED);
+		store_entry(t, i, entry_of(ddp, ibv));
 	pthread_mutex_unlock(&lock);
 	return i < QP_NUM_SIZE ? 0 : ENOMEM;
 }
 
+/* Slots from one to another, where the table begins again after its end. */
+static unsigned distance(unsigned from, unsigned to)
+{
+	return (to + QP_NUM_SIZE - from) % QP_NUM_SIZE;
+}
+
+/* An entry after the gap moves there unless its look-up begins after the gap. */
+static void close_gap(struct qp_nums *t, unsigned gap)
+{
+	unsigned i = gap;
+
+	for (unsigned n = 1; n < QP_NUM_SIZE; n++) {
+		uint64_t e;
+
+		i = (i + 1) % QP_NUM_SIZE;
+		e = t->entry[i];
+		if (e == 0)
+			break;
+		if (distance(first_slot(ddp_of(e)), i) < distance(gap, i))
+			continue;
+		store_entry(t, gap, e);
+		gap = i;
+	}
+	store_entry(t, gap, 0);
+}
+
 void qp_num_clear(struct qp_nums *t, uint32_t ddp)
 {
-	qp_num_set(t, ddp, ddp);
+	unsigned i;
+
+	pthread_mutex_lock(&lock);
+	if (find_number(t, ddp, &i)) {
+		__atomic_store_n(&t->removals, t->removals + 1, __ATOMIC_RELAXED);
+		close_gap(t, i);
+		__atomic_store_n(&t->removals, t->removals + 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 void qp_num_void(struct qp_nums *t, uint32_t ddp)
@@ -81,10 +114,25 @@ void qp_num_void(struct qp_nums *t, uint32_t ddp)
 	qp_num_set(t, ddp, QP_NUM_VOID);
 }
 
+/* During a removal the number is odd. */
+static bool find_without_lock(const struct qp_nums *t, uint32_t ddp, uint64_t *ret)
+{
+	const uint32_t removals = __atomic_load_n(&t->removals, __ATOMIC_ACQUIRE);
+	unsigned i;
+
+	*ret = find_number(t, ddp, &i);
+	return removals % 2 == 0 && __atomic_load_n(&t->removals, __ATOMIC_RELAXED) == removals;
+}
+
 uint32_t qp_num_ibv(const struct qp_nums *t, uint32_t ddp)
 {
 	unsigned i;
-	const uint64_t e = find_number(t, ddp, &i);
+	uint64_t e;
 
+	if (!find_without_lock(t, ddp, &e)) {
+		pthread_mutex_lock(&lock);
+		e = find_number(t, ddp, &i);
+		pthread_mutex_unlock(&lock);
+	}
 	return e ? (uint32_t)e : ddp;
 }

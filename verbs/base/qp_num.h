@@ -16,9 +16,10 @@ enum {
 };
 
 /* The numbers of one daemon; all zero at first. Each completion is looked up, so readers take no
- * lock: an entry has both numbers in one word. */
+ * lock, unless an entry is removed meanwhile: an entry has both numbers in one word. */
 struct qp_nums {
-	uint64_t entry[QP_NUM_SIZE];
+	uint64_t entry[QP_NUM_SIZE]; /* 0: empty */
+	uint32_t removals;           /* twice as many as there were */
 };
 
 /* Sets or clears the number that programs see for a queue pair of libddpclient. Returns 0, or
