@@ -15,6 +15,7 @@
 #include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
+#include "verbs/verbs/oob_request.h"
 #include "verbs/verbs/own_peer.h"
 #include "verbs/verbs/qp_rnr.h"
 
@@ -443,6 +444,16 @@ static void step(uint8_t what)
 	}
 }
 
+static unsigned waiting(const struct qp *q)
+{
+	unsigned n = 0;
+
+	for (const struct oob_request *r = q->requests; r; r = r->next, n++)
+		must(r->id->alive && r->id->request && !r->id->accepted);
+	must(n <= OOB_REQUESTS);
+	return n;
+}
+
 /* Each id that lives is of a queue pair, a request that waits, or a listener. */
 static void check(void)
 {
@@ -452,10 +463,8 @@ static void check(void)
 		if (!adopted[i])
 			continue;
 		must(ddp[i].id == qp[i].own.id && ddp[i].id->alive);
-		must(!qp[i].oob.request ||
-		     (qp[i].oob.request->alive && qp[i].oob.request->request));
-		must(!qp[i].oob.request || !qp[i].joined);
-		used += 1 + (qp[i].oob.request != NULL) + (qp[i].own_peer != NULL);
+		must(!qp[i].requests || !qp[i].joined);
+		used += 1 + waiting(&qp[i]) + (qp[i].own_peer != NULL);
 	}
 	for (unsigned i = 0; i < nids; i++)
 		living += ids[i].alive && !ids[i].listens;

@@ -43,6 +43,8 @@ run verbs_errors
 DDPVERBS_IWARP=1 run verbs_errors
 run verbs_self
 DDPVERBS_IWARP=1 run verbs_self
+run verbs_others
+DDPVERBS_IWARP=1 run verbs_others
 run verbs_fork
 run verbs_dl
 DDPVERBS_IWARP=1 run verbs_cm "$a" "$b"

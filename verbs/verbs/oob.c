@@ -9,14 +9,15 @@
 #include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
+#include "verbs/verbs/oob_request.h"
 #include "verbs/verbs/own_peer.h"
 #include "verbs/verbs/qp_rnr.h"
 
 /*
  * A number is the SCTP port of a listener of this process and a place among its queue pairs. The
  * queue pair with the smaller address and number connects, with both numbers as private data; the
- * request waits until the other one is ready to receive. One that is connected to itself has a peer
- * of its own that connects.
+ * request waits, and so do those of others, until the other one is ready to receive. One that is
+ * connected to itself has a peer of its own that connects.
  */
 
 enum {
@@ -124,11 +125,13 @@ static struct host *host_of_qp(const struct qp *qp)
 	return context_of(qp->ibv.context)->host;
 }
 
-static void drop_request(struct qp *qp)
+/* Rejects those that wait. */
+static void drop_requests(struct qp *qp)
 {
-	if (qp->oob.request)
-		host_drop_id(host_of_qp(qp), qp->oob.request); /* rejects it */
-	qp->oob.request = NULL;
+	struct ddp_id *id;
+
+	while ((id = oob_request_pop(&qp->requests)))
+		host_drop_id(host_of_qp(qp), id);
 }
 
 static void drop_own_peer(struct qp *qp)
@@ -140,7 +143,7 @@ static void drop_own_peer(struct qp *qp)
 
 void oob_abandon(struct qp *qp)
 {
-	drop_request(qp);
+	drop_requests(qp);
 	drop_own_peer(qp);
 	if (!qp->port)
 		return;
@@ -164,7 +167,7 @@ int oob_hand_over(struct qp *qp, struct session_end *to)
 
 	if (r)
 		return r;
-	drop_request(qp);
+	drop_requests(qp);
 	qp->cm = qp->joined = true;
 	return 0;
 }
@@ -280,12 +283,11 @@ static int accept_on(struct qp *qp, struct ddp_id *id)
 
 /* The session's id takes the place of the one that the queue pair was made on. The peer of a
  * request that cannot be accepted is refused. */
-static int accept_request(struct qp *qp)
+static int accept_request(struct qp *qp, struct ddp_id *id)
 {
-	struct ddp_id *id = qp->oob.request, *unused = qp->own.id;
+	struct ddp_id *unused = qp->own.id;
 	int r = accept_on(qp, id);
 
-	qp->oob.request = NULL;
 	qp->joined = r == 0;
 	if (r == 0)
 		qp->own.id = id;
@@ -295,8 +297,10 @@ static int accept_request(struct qp *qp)
 	return r;
 }
 
-/* The queue pair that a request is for, if it expects one from this peer or may do so later. */
-static struct qp *wanted(const struct oob_port *p, const struct ddp_cm_event *ev)
+/* The queue pair that a request is for, if it expects one or may do so later. ret_from: the number
+ * of the one that asks. */
+static struct qp *wanted(const struct oob_port *p, const struct ddp_cm_event *ev,
+			 uint32_t *ret_from)
 {
 	struct oob_hello hello;
 	struct qp *qp;
@@ -307,61 +311,71 @@ static struct qp *wanted(const struct oob_port *p, const struct ddp_cm_event *ev
 	if (hello.magic != htonl(MAGIC) || ntohl(hello.to) >> 8 != p->port)
 		return NULL;
 	qp = p->place[ntohl(hello.to) % PLACES];
-	if (!qp || qp->oob.request || qp->joined || qp_is_datagram(qp))
+	if (!qp || qp->joined || qp_is_datagram(qp))
 		return NULL;
-	qp->oob.from = ntohl(hello.from);
+	*ret_from = ntohl(hello.from);
 	return qp;
 }
 
-/* True if the waiting request is from the peer that the program named. */
-static bool is_peer(const struct qp *qp)
+/* The request of the peer that the program named, which waits no more; NULL: there is none. */
+static struct ddp_id *take_named(struct qp *qp)
 {
 	union ibv_gid gid = peer_gid(qp);
 	struct sockaddr_storage named;
 
 	addr_of_gid(&gid, 0, &named);
-	return qp->oob.from == qp->attr.dest_qp_num && addr_same(&named, &qp->oob.addr);
+	return oob_request_take(&qp->requests, qp->attr.dest_qp_num, &named);
 }
 
-/* Answers the request that waits, once the program has named its peer. */
-static int answer_request(struct qp *qp)
+/* Answers the requests that wait, once the program has named its peer. */
+static int answer_requests(struct qp *qp)
 {
-	if (!qp->oob.request || qp->state < IBV_QPS_RTR || connects(qp))
+	struct ddp_id *id;
+
+	if (!qp->requests || qp->state < IBV_QPS_RTR || connects(qp))
 		return 0;
-	if (is_peer(qp))
-		return accept_request(qp);
-	drop_request(qp);
-	return 0;
+	id = take_named(qp);
+	drop_requests(qp);
+	return id ? accept_request(qp, id) : 0;
 }
 
 static void on_oob_request(struct event_sink *sink, const struct ddp_cm_event *ev)
 {
 	struct oob_port *p = CONTAINER(sink, struct oob_port, sink);
+	struct ddp_id *unwanted = ev->id;
+	uint32_t from;
 	struct qp *qp;
 
 	if (ev->type != DDP_CM_CONNECT_REQUEST)
 		return;
-	qp = wanted(p, ev);
-	if (!qp) {
-		host_drop_id(p->host, ev->id);
-		return;
+	qp = wanted(p, ev, &from);
+	if (qp) {
+		ddp_id_set_user(ev->id, &qp->own.sink);
+		unwanted = oob_request_add(&qp->requests, ev, from);
 	}
-	qp->oob.request = ev->id;
-	qp->oob.addr = ev->peer;
-	ddp_id_set_user(ev->id, &qp->own.sink);
+	if (unwanted)
+		host_drop_id(p->host, unwanted);
 	/* The program is in no call that could fail: its work fails, as if the peer had left. */
-	if (answer_request(qp))
+	if (qp && answer_requests(qp))
 		qp_session_ended(qp, true);
 }
 
-/* Events of the session, or of the request that waits. */
+static void drop_gone_request(struct qp *qp, const struct ddp_id *id)
+{
+	struct ddp_id *gone = oob_request_forget(&qp->requests, id);
+
+	if (gone)
+		host_drop_id(host_of_qp(qp), gone);
+}
+
+/* Events of the session, or of a request that waits. */
 static void on_session(struct event_sink *sink, const struct ddp_cm_event *ev)
 {
 	struct qp *qp = CONTAINER(sink, struct qp, own.sink);
 
 	switch (ev->type) {
 	case DDP_CM_REQUEST_GONE:
-		drop_request(qp);
+		drop_gone_request(qp, ev->id);
 		break;
 	case DDP_CM_REJECTED:
 	case DDP_CM_CONNECT_ERROR:
@@ -391,20 +405,20 @@ static int become_ready(struct qp *qp)
 					 ENOMEM);
 	qp_note(&qp->send_imm, true); /* no other library speaks this protocol */
 	if (connects(qp)) {
-		drop_request(qp); /* its peer waits for ours, or is not the one that was named */
+		drop_requests(qp); /* its peer waits for ours: they are of others */
 		return connect_qp(qp);
 	}
 	qp->state = IBV_QPS_RTR;
-	r = order(qp) == 0 ? connect_to_itself(qp) : answer_request(qp);
+	r = order(qp) == 0 ? connect_to_itself(qp) : answer_requests(qp);
 	if (r)
 		qp->state = IBV_QPS_INIT;
 	return r;
 }
 
-/* To idle: for another session. A request that waits is not for that. */
+/* To idle: for another session. Requests that wait are not for that. */
 static int become_idle(struct qp *qp)
 {
-	drop_request(qp);
+	drop_requests(qp);
 	qp->attr.dest_qp_num = 0;
 	return qp->state == IBV_QPS_RESET ? 0 : qp_renew(qp);
 }

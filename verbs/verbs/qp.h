@@ -35,6 +35,7 @@ struct qp_built {
 };
 
 struct oob_port;
+struct oob_request;
 
 struct qp {
 	union {
@@ -46,12 +47,8 @@ struct qp {
 	bool cm; /* an id of rdma_cm has, or had, it */
 	/* Connections without rdma_cm: see oob.c. */
 	struct oob_port *port;
-	struct {
-		struct ddp_id *request; /* that waits for an answer; NULL: none */
-		uint32_t from;
-		struct sockaddr_storage addr;
-	} oob;
-	bool joined; /* it has, or had, a session */
+	struct oob_request *requests; /* that wait for an answer */
+	bool joined;                  /* it has, or had, a session */
 	struct ddp_qp *ddp;
 	struct own_peer *own_peer; /* it is connected to itself; NULL: it is not */
 	uint32_t num;              /* as ibv.qp_num */
