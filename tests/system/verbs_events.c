@@ -385,6 +385,102 @@ static void signaled_wait(void)
 	VERB(ibv_destroy_comp_channel(ch) == 0);
 }
 
+/* ---- windows ---- */
+
+/* A call binds the window, and makes the completion itself. */
+struct binder {
+	struct ibv_comp_channel *ch;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mw *mw;
+};
+
+static void open_binder(struct binder *b)
+{
+	struct ibv_qp_init_attr init = side_init(&a);
+
+	VERB(b->ch = ibv_create_comp_channel(a.ctx));
+	VERB(b->cq = ibv_create_cq(a.ctx, 8, b, b->ch, 0));
+	init.send_cq = b->cq;
+	VERB(b->qp = ibv_create_qp(a.pd, &init));
+	VERB(b->mw = ibv_alloc_mw(a.pd, IBV_MW_TYPE_1));
+}
+
+/* All but the queue. */
+static void close_binder(struct binder *b)
+{
+	VERB(ibv_dealloc_mw(b->mw) == 0);
+	VERB(ibv_destroy_qp(b->qp) == 0);
+}
+
+static void bind_one(struct binder *b)
+{
+	struct ibv_mw_bind bind = {
+		.wr_id = 5,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = {a.mr, (uintptr_t)a.mem, 64, IBV_ACCESS_REMOTE_WRITE},
+	};
+
+	VERB(ibv_bind_mw(b->qp, b->mw, &bind) == 0);
+}
+
+static void take_event_of(struct binder *b)
+{
+	struct ibv_cq *got;
+	void *user;
+
+	VERB(is_readable(b->ch->fd));
+	VERB(ibv_get_cq_event(b->ch, &got, &user) == 0 && got == b->cq && user == b);
+}
+
+/* As armed: never, for any completion, or for a solicited one, which this is not. */
+static void bound_window(void)
+{
+	struct binder b;
+
+	open_binder(&b);
+	bind_one(&b);
+	VERB(!is_readable(b.ch->fd));
+	rig_done(b.cq, 5, IBV_WC_BIND_MW);
+	for (int i = 0; i < 3; i++) {
+		VERB(ibv_req_notify_cq(b.cq, 0) == 0 && ibv_req_notify_cq(b.cq, 1) == 0);
+		bind_one(&b);
+		bind_one(&b);
+		take_event_of(&b);
+		VERB(!is_readable(b.ch->fd));
+		ibv_ack_cq_events(b.cq, 1);
+		rig_done(b.cq, 5, IBV_WC_BIND_MW);
+		rig_done(b.cq, 5, IBV_WC_BIND_MW);
+	}
+	VERB(ibv_req_notify_cq(b.cq, 1) == 0);
+	bind_one(&b);
+	VERB(!is_readable(b.ch->fd));
+	close_binder(&b);
+	VERB(ibv_destroy_cq(b.cq) == 0);
+	VERB(ibv_destroy_comp_channel(b.ch) == 0);
+}
+
+/* An event that the program got holds the queue, and one that it did not get goes with it. */
+static void held_binder(void)
+{
+	struct binder b;
+	pthread_t thread;
+
+	open_binder(&b);
+	for (int i = 0; i < 2; i++) {
+		VERB(ibv_req_notify_cq(b.cq, 0) == 0);
+		bind_one(&b);
+	}
+	take_event_of(&b);
+	VERB(is_readable(b.ch->fd));
+	close_binder(&b);
+	thread = waits(destroy_cq, b.cq);
+	VERB(!is_readable(b.ch->fd));
+	ibv_ack_cq_events(b.cq, 1);
+	VERB(pthread_join(thread, NULL) == 0);
+	VERB(ibv_destroy_comp_channel(b.ch) == 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -398,6 +494,8 @@ static const struct {
 	{"a shared receive queue is held by its event", held_srq},
 	{"a completion queue is held by its events", held_cq},
 	{"a signal ends a wait if its handler says so", signaled_wait},
+	{"a window that a call binds makes an event", bound_window},
+	{"and that event holds the queue", held_binder},
 };
 
 int main(int argc, char **argv)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "verbs/base/error.h"
@@ -15,7 +16,8 @@
 #include "verbs/verbs/cq.h"
 
 /* The descriptor of a channel is an epoll instance with those of its CQs: programs wait for it
- * with poll() or epoll, and set O_NONBLOCK. */
+ * with poll() or epoll, and set O_NONBLOCK. The daemon rings that of a CQ; a CQ with completions
+ * that the library itself made has a second one, which counts their events. */
 
 struct channel {
 	struct ibv_comp_channel ibv; /* first */
@@ -77,20 +79,62 @@ static int renew_epoll(struct channel *ch)
 	return 0;
 }
 
-int channel_add(struct ibv_comp_channel *channel, struct cq *cq)
+static int add_fd(const struct ibv_comp_channel *channel, struct cq *cq, int fd)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = cq};
+
+	return epoll_ctl(channel->fd, EPOLL_CTL_ADD, fd, &ev) ? errno : 0;
+}
+
+int channel_add(struct ibv_comp_channel *channel, struct cq *cq)
+{
 	struct channel *ch = channel_of(channel);
 	int r = renew_epoll(ch);
 
+	if (r == 0)
+		r = add_fd(channel, cq, ddp_cq_fd(cq->ddp));
 	if (r)
 		return r;
-	if (epoll_ctl(channel->fd, EPOLL_CTL_ADD, ddp_cq_fd(cq->ddp), &ev))
-		return errno;
+	if (cq->own_bell >= 0) /* again */
+		add_fd(channel, cq, cq->own_bell);
 	pthread_mutex_lock(&ch->lock);
 	channel->refcnt++;
 	pthread_mutex_unlock(&ch->lock);
 	return 0;
+}
+
+static int add_own_bell(const struct channel *ch, struct cq *cq)
+{
+	const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+	int r;
+
+	if (fd < 0)
+		return errno;
+	r = add_fd(&ch->ibv, cq, fd);
+	if (r)
+		close(fd);
+	else
+		cq->own_bell = fd;
+	return r;
+}
+
+int channel_add_own_bell(struct ibv_comp_channel *channel, struct cq *cq)
+{
+	struct channel *ch = channel_of(channel);
+	int r = 0;
+
+	if (ch->generation != fork_generation())
+		return error_unsupported("ibv_bind_mw", ERROR_PARENTS_OBJECT, ECHILD);
+	pthread_mutex_lock(&ch->lock);
+	if (cq->own_bell < 0)
+		r = add_own_bell(ch, cq);
+	pthread_mutex_unlock(&ch->lock);
+	return r;
+}
+
+void channel_ring_own_bell(struct cq *cq)
+{
+	eventfd_write(cq->own_bell, 1);
 }
 
 void channel_remove(struct ibv_comp_channel *channel, struct cq *cq)
@@ -99,6 +143,8 @@ void channel_remove(struct ibv_comp_channel *channel, struct cq *cq)
 
 	pthread_mutex_lock(&ch->lock);
 	epoll_ctl(channel->fd, EPOLL_CTL_DEL, ddp_cq_fd(cq->ddp), NULL);
+	if (cq->own_bell >= 0)
+		epoll_ctl(channel->fd, EPOLL_CTL_DEL, cq->own_bell, NULL);
 	channel->refcnt--;
 	ch->removals++;
 	pthread_mutex_unlock(&ch->lock);
@@ -143,6 +189,17 @@ static bool is_gone(struct channel *ch, unsigned *ret_removals)
 	return ret;
 }
 
+/* An event of the daemon, or one of the library. */
+static int take_ring(const struct cq *c)
+{
+	eventfd_t one;
+	int r = ddp_get_cq_event(c->ddp, 0);
+
+	if (r == -EAGAIN && c->own_bell >= 0 && eventfd_read(c->own_bell, &one) == 0)
+		r = 0;
+	return r;
+}
+
 /* Takes an event of a CQ that epoll_wait() has found, unless CQs were removed since there were so
  * many removals: it may be one of these. Another thread may have taken the event. */
 static int take_event(struct channel *ch, struct cq *c, unsigned removals)
@@ -152,7 +209,7 @@ static int take_event(struct channel *ch, struct cq *c, unsigned removals)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* not with the lock */
 	pthread_mutex_lock(&ch->lock);
 	if (ch->removals == removals)
-		r = ddp_get_cq_event(c->ddp, 0);
+		r = take_ring(c);
 	if (r == 0)
 		c->given++;
 	pthread_mutex_unlock(&ch->lock);

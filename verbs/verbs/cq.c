@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/yield.h"
 #include "verbs/base/error.h"
@@ -123,19 +124,34 @@ static int take_own(struct cq *c, int n, struct ibv_wc *wc)
 	return got;
 }
 
-int cq_push(struct ibv_cq *cq, const struct ibv_wc *wc)
+int cq_prepare(struct ibv_cq *cq, struct cq_own **ret)
+{
+	struct cq_own *o = malloc(sizeof(*o));
+	int r = o ? 0 : ENOMEM;
+
+	if (r == 0 && cq->channel)
+		r = channel_add_own_bell(cq->channel, (struct cq *)cq);
+	if (r)
+		free(o);
+	else
+		*ret = o;
+	return r;
+}
+
+/* With the lock of the flag, so that a program that arms the queue and then polls it finds the
+ * completion or gets its event. */
+void cq_push(struct ibv_cq *cq, struct cq_own *o, const struct ibv_wc *wc)
 {
 	struct cq *c = (struct cq *)cq;
-	struct cq_own *o = malloc(sizeof(*o));
 
-	if (!o)
-		return ENOMEM;
 	*o = (struct cq_own){.wc = *wc};
 	pthread_mutex_lock(&cq->mutex);
 	__atomic_store_n(c->own_last, o, __ATOMIC_RELAXED);
 	c->own_last = &o->next;
+	if (c->own_armed)
+		channel_ring_own_bell(c);
+	c->own_armed = false;
 	pthread_mutex_unlock(&cq->mutex);
-	return 0;
 }
 
 /*
@@ -200,9 +216,17 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 /* A result of 1, completions that are there already, is no failure: the next one makes an event. */
 static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-	int r = ddp_req_notify_cq(((struct cq *)cq)->ddp, solicited_only);
+	struct cq *c = (struct cq *)cq;
+	int r = ddp_req_notify_cq(c->ddp, solicited_only);
 
-	return r < 0 ? error_of_call("ibv_req_notify_cq", r) : 0;
+	if (r < 0)
+		return error_of_call("ibv_req_notify_cq", r);
+	if (cq->channel && !solicited_only) {
+		pthread_mutex_lock(&cq->mutex);
+		c->own_armed = true;
+		pthread_mutex_unlock(&cq->mutex);
+	}
+	return 0;
 }
 
 /* ---- queues ---- */
@@ -261,6 +285,7 @@ struct cq *cq_create(struct ibv_context *context, uint32_t entries, void *cq_con
 		return NULL;
 	}
 	c->own_last = &c->own;
+	c->own_bell = -1;
 	c->ibv.context = context;
 	c->ibv.channel = channel;
 	c->ibv.cq_context = cq_context;
@@ -351,6 +376,8 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 		return error_of_call("ibv_destroy_cq", r);
 	}
 	free_own(c);
+	if (c->own_bell >= 0)
+		close(c->own_bell);
 	pthread_cond_destroy(&cq->cond);
 	pthread_mutex_destroy(&cq->mutex);
 	free(c);

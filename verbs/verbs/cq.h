@@ -6,6 +6,7 @@
 #include <ddp/ddp.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "verbs/base/host.h"
 
@@ -26,6 +27,8 @@ struct cq {
 	struct host_watch watch;        /* of ddp */
 	unsigned given;                 /* events: see channel.c */
 	struct cq_own *own, **own_last; /* guarded by ibv.mutex */
+	bool own_armed;                 /* the next one makes an event; guarded by ibv.mutex */
+	int own_bell;                   /* its events: see channel.c; -1: there was none yet */
 	struct ibv_wc now;              /* ex: the completion that the program reads */
 	unsigned empty;                 /* empty polls */
 };
@@ -33,8 +36,13 @@ struct cq {
 /* Takes up to n completions, at most CQ_BATCH. Returns their number, or -1. */
 int cq_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 
-/* Adds a completion, without an event. Returns 0 or a positive errno value. */
-int cq_push(struct ibv_cq *cq, const struct ibv_wc *wc);
+/* Gets what cq_push() needs, so that it cannot fail. The caller frees the result if it does not
+ * pass it on. Returns 0 or a positive errno value. */
+int cq_prepare(struct ibv_cq *cq, struct cq_own **ret);
+
+/* Adds a completion, with an event if the queue is armed for it. One of the daemon may
+ * make another event for the same request. */
+void cq_push(struct ibv_cq *cq, struct cq_own *o, const struct ibv_wc *wc);
 
 /* Creates a queue, with all members that ibv_create_cq() sets. NULL with errno. */
 struct cq *cq_create(struct ibv_context *context, uint32_t entries, void *cq_context,

@@ -54,16 +54,8 @@ static int dealloc_mw(struct ibv_mw *mw)
 	return 0;
 }
 
-/* The call itself binds; the completion is for programs that wait for it. */
-static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+static int bind_now(struct ibv_mw *mw, const struct ibv_mw_bind_info *b)
 {
-	const struct ibv_mw_bind_info *b = &bind->bind_info;
-	const struct ibv_wc wc = {
-		.wr_id = bind->wr_id,
-		.status = IBV_WC_SUCCESS,
-		.opcode = IBV_WC_BIND_MW,
-		.qp_num = qp->qp_num,
-	};
 	struct ddp_mr *mr = b->mr && b->length > 0 ? ((struct mr *)b->mr)->ddp : NULL;
 	int r = ddp_bind_mw(mw_ddp(mw), mr, b->addr, b->length,
 			    mr_window_access(b->mw_access_flags));
@@ -71,9 +63,32 @@ static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 	if (r)
 		return error_of_call("ibv_bind_mw", r);
 	mw->rkey = mw_ddp(mw)->rkey;
-	if (bind->send_flags & IBV_SEND_SIGNALED || qp_of(qp)->init.sq_sig_all)
-		return cq_push(qp->send_cq, &wc);
 	return 0;
+}
+
+/* The call itself binds; the completion is for programs that wait for it. The call fails before the
+ * window changes, or not at all. */
+static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	const struct ibv_wc wc = {
+		.wr_id = bind->wr_id,
+		.status = IBV_WC_SUCCESS,
+		.opcode = IBV_WC_BIND_MW,
+		.qp_num = qp->qp_num,
+	};
+	struct cq_own *own = NULL;
+	int r = 0;
+
+	if (bind->send_flags & IBV_SEND_SIGNALED || qp_of(qp)->init.sq_sig_all)
+		r = cq_prepare(qp->send_cq, &own);
+	if (r)
+		return r;
+	r = bind_now(mw, &bind->bind_info);
+	if (r)
+		free(own);
+	else if (own)
+		cq_push(qp->send_cq, own, &wc);
+	return r;
 }
 
 void mw_set_ops(struct verbs_context *v)
