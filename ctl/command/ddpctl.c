@@ -195,7 +195,7 @@ static enum ctl_exit show(const struct ddpctl *c, struct query_reply *before)
 		query_error("no %s %s", c->obj->name, c->filters[0].value);
 		e = CTL_EXIT_NO_OBJECT;
 	} else if (e == CTL_EXIT_OK && n == 0 && c->nfilters && !c->opts.print.json && !before) {
-		query_error("none of %zu %ss has %s %s", a.n, c->obj->name,
+		query_error("%s: none of %zu has %s %s", c->obj->name, a.n,
 			    c->filters[0].field->key, c->filters[0].value);
 	}
 	return e;
