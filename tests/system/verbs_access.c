@@ -125,7 +125,10 @@ static void no_resources(void)
 
 	pair_open(&p, &a, &b);
 	VERB(ibv_modify_qp(p.qp[1], &attr, IBV_QP_MAX_DEST_RD_ATOMIC) == EINVAL);
-	VERB(ibv_modify_qp(p.qp[1], &sqd, IBV_QP_STATE) == 0);
+	sqd.en_sqd_async_notify = 1;
+	VERB(ibv_modify_qp(p.qp[1], &sqd, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) == EOPNOTSUPP);
+	sqd.en_sqd_async_notify = 0;
+	VERB(ibv_modify_qp(p.qp[1], &sqd, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) == 0);
 	VERB(ibv_modify_qp(p.qp[1], &attr, IBV_QP_MAX_DEST_RD_ATOMIC) == 0);
 	VERB(ibv_modify_qp(p.qp[1], &rts, IBV_QP_STATE) == 0);
 	VERB(flags_of(p.qp[1]) & IBV_ACCESS_REMOTE_READ);

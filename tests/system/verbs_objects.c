@@ -192,6 +192,9 @@ static void windows_1(void)
 	VERB(mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_1));
 	before = mw->rkey;
 	bind.bind_info = part(4096);
+	bind.bind_info.mw_access_flags |= IBV_ACCESS_ZERO_BASED;
+	VERB(ibv_bind_mw(p.qp[1], mw, &bind) == EOPNOTSUPP && mw->rkey == before);
+	bind.bind_info = part(4096);
 	VERB(ibv_bind_mw(p.qp[1], mw, &bind) == 0);
 	rig_done(b.cq, 5, IBV_WC_BIND_MW);
 	VERB(mw->rkey != before);
@@ -219,6 +222,9 @@ static void windows_2(void)
 	VERB(mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_2));
 	bind.bind_mw.mw = mw;
 	bind.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	bind.bind_mw.bind_info = part(4096);
+	bind.bind_mw.bind_info.mw_access_flags |= IBV_ACCESS_ZERO_BASED;
+	VERB(post(&p, 1, &bind, NULL) == EOPNOTSUPP);
 	bind.bind_mw.bind_info = part(4096);
 	VERB(post(&p, 1, &bind, NULL) == 0);
 	rig_done(b.cq, 6, IBV_WC_BIND_MW);

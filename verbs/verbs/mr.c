@@ -146,6 +146,14 @@ static int check_flags(const char *call, unsigned access)
 	return r;
 }
 
+int mr_check_window(const char *call, unsigned access)
+{
+	if (!(access & IBV_ACCESS_ZERO_BASED))
+		return 0;
+	return error_unsupported(call, "IBV_ACCESS_ZERO_BASED is not supported for windows",
+				 EOPNOTSUPP);
+}
+
 /* Hardware pins memory when it is registered, so programs expect that it is there.
  *
  * Most programs have one thread besides that of the library, which can wait: then all private

@@ -33,4 +33,7 @@ static inline unsigned mr_window_access(unsigned access)
 	return mr_access(access & ~(unsigned)IBV_ACCESS_LOCAL_WRITE);
 }
 
+/* 0, or a positive errno value after a sentence: the rights of a window cannot be had. */
+int mr_check_window(const char *call, unsigned access);
+
 #endif

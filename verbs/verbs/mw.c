@@ -77,8 +77,11 @@ static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 		.qp_num = qp->qp_num,
 	};
 	struct cq_own *own = NULL;
-	int r = 0;
+	int r;
 
+	r = mr_check_window("ibv_bind_mw", bind->bind_info.mw_access_flags);
+	if (r)
+		return r;
 	if (bind->send_flags & IBV_SEND_SIGNALED || qp_of(qp)->init.sq_sig_all)
 		r = cq_prepare(qp->send_cq, &own);
 	if (r)

@@ -62,9 +62,13 @@ static void set_atomic(const struct ibv_send_wr *wr, enum ddp_wr_opcode opcode,
 	ret->send_flags &= ~(unsigned)DDP_SEND_SOLICITED;
 }
 
-static void set_bind(const struct ibv_send_wr *wr, struct ddp_send_wr *ret)
+static int set_bind(const struct ibv_send_wr *wr, struct ddp_send_wr *ret)
 {
 	const struct ibv_mw_bind_info *b = &wr->bind_mw.bind_info;
+	int r = mr_check_window("ibv_post_send", b->mw_access_flags);
+
+	if (r)
+		return -r;
 
 	ret->opcode = DDP_WR_BIND_MW;
 	ret->bind.mw = mw_ddp(wr->bind_mw.mw);
@@ -73,6 +77,7 @@ static void set_bind(const struct ibv_send_wr *wr, struct ddp_send_wr *ret)
 	ret->bind.addr = b->addr;
 	ret->bind.length = b->length;
 	ret->bind.access = mr_window_access(b->mw_access_flags);
+	return 1;
 }
 
 static uint32_t length_of(const struct ibv_send_wr *wr)
@@ -188,8 +193,7 @@ static int convert_wr(const struct qp *qp, const struct ibv_send_wr *wr, struct 
 		return 1;
 	case IBV_WR_BIND_MW:
 		ret->num_sge = 0;
-		set_bind(wr, ret);
-		return 1;
+		return set_bind(wr, ret);
 	case IBV_WR_SEND_WITH_IMM:
 		return set_send_imm(qp, wr, ret);
 	default:

@@ -103,6 +103,16 @@ static int apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 	return mask & IBV_QP_STATE ? oob_modify(qp, attr->qp_state) : 0;
 }
 
+/* A program would wait for an event that no transport here can have. */
+static int check_notify(const struct ibv_qp_attr *attr, int mask)
+{
+	if (!(mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) || !attr->en_sqd_async_notify)
+		return 0;
+	return error_unsupported("ibv_modify_qp",
+				 "en_sqd_async_notify is not supported: SQD does not drain Sends",
+				 EOPNOTSUPP);
+}
+
 /* On failure the state is the old one. */
 static int modify_locked(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
@@ -111,6 +121,8 @@ static int modify_locked(struct qp *qp, const struct ibv_qp_attr *attr, int mask
 	int r = qp_transition_check(qp_states(qp), qp->state, attr, mask,
 				    context_of(qp->ibv.context)->host->gids.n);
 
+	if (r == 0)
+		r = check_notify(attr, mask);
 	if (r)
 		return r;
 	r = apply_attr(qp, attr, mask);
