@@ -17,7 +17,7 @@
  */
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 22,
+	IPC_VERSION_MINOR = 23,
 
 	/* Each minor number added: */
 	IPC_MINOR_FIRST = 0,
@@ -43,7 +43,8 @@ enum {
 	IPC_MINOR_SCOPE = 19,      /* msg_create_qp.scope_of */
 	IPC_MINOR_PEER = 20,       /* who a peer is; msg_listen.flags */
 	IPC_MINOR_STRICT_SENDS = 21,
-	IPC_MINOR_WITH_IMM = 22, /* WQE_WITH_IMM of sessions */
+	IPC_MINOR_WITH_IMM = 22,  /* WQE_WITH_IMM of sessions */
+	IPC_MINOR_ALL_ADDRS = 23, /* msg_addrs.more */
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"
@@ -122,7 +123,7 @@ enum {
 	X(LISTEN_KEY,    listen_key,    client,   RECORD(msg_listen_key),    RECORD(msg_listener),       0, KEYS,        SAME) \
 	/* the handle is that of a session request, which may be gone */ \
 	X(QUERY_REQUEST, query_request, client,   RECORD(msg_handle),        RECORD(msg_request_state),  0, KEYS,        SHORT(msg_request_state, peer, PEER)) \
-	X(QUERY_ADDRS,   query_addrs,   client,   BARE,                      SURE_RECORD(msg_addrs),     0, KEYS,        SAME) \
+	X(QUERY_ADDRS,   query_addrs,   client,   BARE,                      SURE_RECORD(msg_addrs),     0, KEYS,        SHORT(msg_addrs, num_more, ALL_ADDRS)) \
 	/* a query if `what` is 0 */ \
 	X(QP_OPTIONS,    qp_options,    qp,       RECORD(msg_options),       RECORD(msg_options_state),  0, OPTIONS,     SHORT(msg_options_state, access, ACCESS)) \
 	/* those of queue pairs made later */ \

@@ -29,6 +29,7 @@ enum {
 	MSG_TERM_MAX = 46,       /* DDP header and Read Request header that an error is about */
 	MSG_READS_UNCHANGED = 0xffff, /* IRD or ORD that is not negotiated */
 	MSG_MAX_ADDRS = 8,            /* of one end of an association */
+	MSG_MAX_OWN = 32,             /* of a daemon */
 	MSG_MAX_PATHS = 16,           /* in one reply */
 };
 
@@ -349,7 +350,12 @@ struct msg_addrs {
 	uint32_t n;
 	uint32_t pad;
 	struct msg_addr addrs[MSG_MAX_ADDRS]; /* without a port; a wildcard as it is configured */
+	/* Since IPC_MINOR_ALL_ADDRS: the addresses after these. */
+	uint32_t num_more;
+	struct msg_addr more[MSG_MAX_OWN - MSG_MAX_ADDRS];
 };
+
+_Static_assert(sizeof(struct msg_addrs) <= MSG_MAX, "a record");
 
 /* Values of enum ddp_conn_flags. */
 enum {

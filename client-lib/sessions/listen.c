@@ -180,22 +180,38 @@ int ddp_listen_service(struct ddp_id *id, const struct ddp_listen_attr *attr)
 
 /* ---- the daemon's addresses ---- */
 
+/* The number of addresses in the reply, or -EPROTO. */
+static int read_own(const struct msg_addrs *m, struct sockaddr_storage ret[MSG_MAX_OWN])
+{
+	if (m->n > MSG_MAX_ADDRS || m->num_more > MSG_MAX_OWN - MSG_MAX_ADDRS)
+		return -EPROTO;
+	if (m->num_more && m->n < MSG_MAX_ADDRS)
+		return -EPROTO;
+	for (unsigned i = 0; i < m->n; i++)
+		if (msg_addr_get(&m->addrs[i], &ret[i]))
+			return -EPROTO;
+	for (unsigned i = 0; i < m->num_more; i++)
+		if (msg_addr_get(&m->more[i], &ret[MSG_MAX_ADDRS + i]))
+			return -EPROTO;
+	return (int)(m->n + m->num_more);
+}
+
+/* Programs from before there were more have room for MSG_MAX_ADDRS, and may read as many as they
+ * hear of. */
 int ddp_query_addrs(struct ddp_ctx *ctx, struct sockaddr_storage *ret, unsigned n)
 {
-	struct sockaddr_storage addr[MSG_MAX_ADDRS];
-	struct msg_addrs m;
+	struct sockaddr_storage addr[MSG_MAX_OWN];
+	struct msg_addrs m = {.num_more = 0}; /* of which older daemons say no number */
 	int r = request_query_addrs(ctx, "ddp_query_addrs", &m);
 
-	if (r == 0 && m.n > MSG_MAX_ADDRS)
-		r = -EPROTO;
-	for (unsigned i = 0; r == 0 && i < m.n; i++)
-		if (msg_addr_get(&m.addrs[i], &addr[i]))
-			r = -EPROTO;
-	if (r == -EPROTO)
-		return reason_fail(r, "ddp_query_addrs: the daemon's reply is invalid");
 	if (r)
 		return r;
-	for (unsigned i = 0; i < m.n && i < n; i++)
+	r = read_own(&m, addr);
+	if (r < 0)
+		return reason_fail(r, "ddp_query_addrs: the daemon's reply is invalid");
+	if (r > MSG_MAX_ADDRS && n <= MSG_MAX_ADDRS)
+		r = MSG_MAX_ADDRS;
+	for (unsigned i = 0; i < (unsigned)r && i < n; i++)
 		ret[i] = addr[i];
-	return (int)m.n;
+	return r;
 }

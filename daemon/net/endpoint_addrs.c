@@ -274,8 +274,9 @@ int endpoint_addrs_read_listen(const struct worker *w, const struct msg_listen *
 
 void endpoint_addrs_ours(const struct worker *w, struct msg_addrs *ret)
 {
-	for (unsigned i = 0; i < w->own.n && ret->n < MSG_MAX_ADDRS; i++) {
-		struct msg_addr *a = &ret->addrs[ret->n++];
+	for (unsigned i = 0; i < w->own.n; i++) {
+		struct msg_addr *a = ret->n < MSG_MAX_ADDRS ? &ret->addrs[ret->n++]
+							    : &ret->more[ret->num_more++];
 
 		msg_addr_put(a, &w->own.a[i]);
 		a->port = 0;

@@ -15,6 +15,7 @@
 struct worker;
 
 _Static_assert((int)MSG_MAX_ADDRS == (int)LLP_MAX_ADDRS, "a record's list fits");
+_Static_assert((int)MSG_MAX_OWN == (int)LLP_MAX_OWN, "all addresses of a daemon fit");
 
 /* The addresses of one end. None occurs twice. */
 struct addr_set {

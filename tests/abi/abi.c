@@ -227,8 +227,9 @@ static const struct member m_msg_peer_facts[] = {
 	M(msg_peer_facts, security), M(msg_peer_facts, proven), M(msg_peer_facts, has_fingerprint),
 	M(msg_peer_facts, fingerprint), M(msg_peer_facts, name)};
 static const struct member m_msg_peer[] = {M(msg_peer, hdr), M(msg_peer, peer)};
-static const struct member m_msg_addrs[] = {M(msg_addrs, hdr), M(msg_addrs, n), M(msg_addrs, pad),
-					    M(msg_addrs, addrs)};
+static const struct member m_msg_addrs[] = {M(msg_addrs, hdr),      M(msg_addrs, n),
+					    M(msg_addrs, pad),      M(msg_addrs, addrs),
+					    M(msg_addrs, num_more), M(msg_addrs, more)};
 static const struct member m_msg_listener[] = {M(msg_listener, hdr), M(msg_listener, handle),
 					       M(msg_listener, port)};
 static const struct member m_msg_connect[] = {

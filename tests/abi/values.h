@@ -55,6 +55,7 @@ static const struct value values[] = {
 	V(MSG_TERM_MAX),
 	V(MSG_READS_UNCHANGED),
 	V(MSG_MAX_ADDRS),
+	V(MSG_MAX_OWN),
 	V(MSG_MAX_PATHS),
 #define X(op, ...) V(MSG_##op),
 	MSG_OPS(X)

@@ -174,6 +174,51 @@ static void unknown_family(struct fake *f, struct fake_reply *r)
 		r->query_addrs.addrs[1].family = AF_UNIX;
 }
 
+static void more_without_the_first(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	if (r->hdr.op == MSG_QUERY_ADDRS)
+		r->query_addrs.num_more = 1;
+}
+
+/* As many as a daemon has: 10.1.0.0 and so on. */
+static void number_them(struct fake *f, struct fake_reply *r)
+{
+	struct msg_addrs *m = &r->query_addrs;
+
+	(void)f;
+	if (r->hdr.op != MSG_QUERY_ADDRS)
+		return;
+	m->n = MSG_MAX_ADDRS;
+	m->num_more = MSG_MAX_OWN - MSG_MAX_ADDRS;
+	for (uint8_t i = 0; i < MSG_MAX_OWN; i++) {
+		struct msg_addr a = {.family = AF_INET, .bytes = {10, 1, 0, i}};
+
+		*(i < MSG_MAX_ADDRS ? &m->addrs[i] : &m->more[i - MSG_MAX_ADDRS]) = a;
+	}
+}
+
+static void one_too_many(struct fake *f, struct fake_reply *r)
+{
+	number_them(f, r);
+	if (r->hdr.op == MSG_QUERY_ADDRS)
+		r->query_addrs.num_more++;
+}
+
+static void last_of_unknown_family(struct fake *f, struct fake_reply *r)
+{
+	number_them(f, r);
+	if (r->hdr.op == MSG_QUERY_ADDRS)
+		r->query_addrs.more[MSG_MAX_OWN - MSG_MAX_ADDRS - 1].family = AF_UNIX;
+}
+
+static void without_more(struct fake *f, struct fake_reply *r)
+{
+	number_them(f, r);
+	if (r->hdr.op == MSG_QUERY_ADDRS)
+		r->len = offsetof(struct msg_addrs, num_more);
+}
+
 Test(listen, the_addresses_of_the_daemon)
 {
 	struct sockaddr_storage at[3] = {{0}};
@@ -188,6 +233,37 @@ Test(listen, the_addresses_of_the_daemon)
 	cr_assert_eq(ddp_query_addrs(ctx, at, 3), -EPROTO);
 	fake.script = unknown_family;
 	cr_assert_eq(ddp_query_addrs(ctx, at, 3), -EPROTO);
+	fake.script = more_without_the_first;
+	cr_assert_eq(ddp_query_addrs(ctx, at, 3), -EPROTO);
+}
+
+Test(listen, a_program_with_room_gets_all_addresses_of_the_daemon)
+{
+	struct sockaddr_storage at[MSG_MAX_OWN + 1] = {{0}};
+
+	fake.script = number_them;
+	cr_assert_eq(ddp_query_addrs(ctx, at, 9), MSG_MAX_OWN);
+	cr_assert_eq(((struct sockaddr_in *)&at[8])->sin_addr.s_addr, htonl(0x0a010008));
+	cr_assert_eq(at[9].ss_family, AF_UNSPEC);
+	cr_assert_eq(ddp_query_addrs(ctx, at, MSG_MAX_OWN), MSG_MAX_OWN);
+	cr_assert_eq(((struct sockaddr_in *)&at[31])->sin_addr.s_addr, htonl(0x0a01001f));
+	cr_assert_eq(at[MSG_MAX_OWN].ss_family, AF_UNSPEC);
+	cr_assert_eq(ddp_query_addrs(ctx, at, 8), 8, "such a program may know of no more");
+	cr_assert_eq(ddp_query_addrs(ctx, NULL, 0), 8);
+	fake.script = one_too_many;
+	cr_assert_eq(ddp_query_addrs(ctx, at, MSG_MAX_OWN), -EPROTO);
+	fake.script = last_of_unknown_family;
+	cr_assert_eq(ddp_query_addrs(ctx, at, MSG_MAX_OWN), -EPROTO);
+}
+
+Test(listen, an_older_daemon_says_eight_of_its_addresses, .init = begin_older)
+{
+	struct sockaddr_storage at[MSG_MAX_OWN] = {{0}};
+
+	fake.script = without_more;
+	cr_assert_eq(ddp_query_addrs(ctx, at, MSG_MAX_OWN), 8);
+	cr_assert_eq(((struct sockaddr_in *)&at[7])->sin_addr.s_addr, htonl(0x0a010007));
+	cr_assert_eq(at[8].ss_family, AF_UNSPEC);
 }
 
 static void connected(struct fake *f, struct fake_reply *r)

@@ -156,3 +156,29 @@ Test(endpoint_addrs, addresses_of_this_side_are_those_of_the_daemon)
 	req.locals[0].port = 1;
 	refused(&req, EINVAL, false, "connect: 192.0.2.9:1: all addresses must have port 0");
 }
+
+/* Clients from before there were more know the first eight alone. */
+Test(endpoint_addrs, all_addresses_of_the_daemon_fit_into_the_reply)
+{
+	struct msg_addrs m = {.n = 0};
+
+	for (w.own.n = 0; w.own.n < LLP_MAX_OWN; w.own.n++) {
+		struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(9)};
+
+		in.sin_addr.s_addr = htonl(0xc0000200 + w.own.n);
+		memcpy(&w.own.a[w.own.n], &in, sizeof(in));
+	}
+	endpoint_addrs_ours(&w, &m);
+	cr_assert_eq(m.n, MSG_MAX_ADDRS);
+	cr_assert_eq(m.num_more, MSG_MAX_OWN - MSG_MAX_ADDRS);
+	cr_assert_eq(m.addrs[7].bytes[3], 7);
+	cr_assert_eq(m.addrs[7].port, 0);
+	cr_assert_eq(m.more[0].bytes[3], 8);
+	cr_assert_eq(m.more[23].bytes[3], 31);
+	cr_assert_eq(m.more[23].port, 0);
+	w.own.n = 3;
+	m = (struct msg_addrs){.n = 0};
+	endpoint_addrs_ours(&w, &m);
+	cr_assert_eq(m.n, 3);
+	cr_assert_eq(m.num_more, 0);
+}

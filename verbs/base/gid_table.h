@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-enum { GID_TABLE_MAX = 8 };
+enum { GID_TABLE_MAX = 32 };
 
 struct gid_table {
 	unsigned n;

@@ -35,14 +35,27 @@ __be16 rdma_get_dst_port(struct rdma_cm_id *id)
 
 /* ---- daemons ---- */
 
+/* All that a daemon has. */
+struct own_addrs {
+	struct sockaddr_storage a[GID_TABLE_MAX];
+	int n;
+};
+
+static void query_own(struct host *h, struct own_addrs *ret)
+{
+	int n = ddp_query_addrs(host_ddp(h), ret->a, GID_TABLE_MAX);
+
+	ret->n = n < 0 ? 0 : n;
+}
+
 static bool has_addr(struct host *h, const struct sockaddr_storage *a)
 {
-	struct sockaddr_storage own[8];
-	int n = ddp_query_addrs(host_ddp(h), own, 8);
+	struct own_addrs own;
 
-	for (int i = 0; i < n && i < 8; i++)
-		if (addr_same(&own[i], a) ||
-		    (addr_is_any(&own[i]) && own[i].ss_family == a->ss_family))
+	query_own(h, &own);
+	for (int i = 0; i < own.n; i++)
+		if (addr_same(&own.a[i], a) ||
+		    (addr_is_any(&own.a[i]) && own.a[i].ss_family == a->ss_family))
 			return true;
 	return false;
 }
@@ -51,19 +64,19 @@ bool cm_addr_to_listen(const struct cm_id *id, struct host *h, struct sockaddr_s
 {
 	const struct sockaddr_storage *src = &id->src;
 	const uint16_t port = addr_port(src);
-	struct sockaddr_storage own[8];
-	int n, of_family = 0;
+	struct own_addrs own;
+	int of_family = 0;
 
 	*ret = *src;
 	if (!id->family_only || !addr_is_any(src))
 		return true;
-	n = ddp_query_addrs(host_ddp(h), own, 8);
-	for (int i = n < 8 ? n : 8; i-- > 0;)
-		if (own[i].ss_family == src->ss_family) {
-			*ret = own[i];
+	query_own(h, &own);
+	for (int i = own.n; i-- > 0;)
+		if (own.a[i].ss_family == src->ss_family) {
+			*ret = own.a[i];
 			of_family++;
 		}
-	if (of_family == n)
+	if (of_family == own.n)
 		*ret = *src;
 	addr_set_port(ret, port);
 	return of_family > 0;
@@ -183,12 +196,12 @@ static int find_source(struct cm_id *id)
 /* An address of the daemon of this family. */
 static bool find_own(struct host *h, sa_family_t family, struct sockaddr_storage *ret)
 {
-	struct sockaddr_storage own[8];
-	int n = ddp_query_addrs(host_ddp(h), own, 8);
+	struct own_addrs own;
 
-	for (int i = 0; i < n && i < 8; i++)
-		if (own[i].ss_family == family) {
-			*ret = own[i];
+	query_own(h, &own);
+	for (int i = 0; i < own.n; i++)
+		if (own.a[i].ss_family == family) {
+			*ret = own.a[i];
 			return true;
 		}
 	return false;

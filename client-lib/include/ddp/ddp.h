@@ -675,7 +675,8 @@ struct ddp_id_attr {
 int ddp_query_id(struct ddp_id *id, struct ddp_id_attr *attr);
 
 /* Writes up to n addresses of the daemon to ret, without ports; a wildcard if that is configured.
- * Returns the number of its addresses, at most 8, which may be more than n. */
+ * Returns the number of its addresses, which may be more than n: at most 32, and at most 8 if n is
+ * not more than 8. */
 int ddp_query_addrs(struct ddp_ctx *ctx, struct sockaddr_storage *ret, unsigned n);
 
 enum ddp_conn_flags {
