@@ -181,6 +181,13 @@ void addr_of_gid(const union ibv_gid *gid, uint16_t port, struct sockaddr_storag
 	memcpy(ret, &a, sizeof(a));
 }
 
+void gid_table_reach(const struct gid_table *t, unsigned index, const union ibv_gid *gid,
+		     uint16_t port, struct sockaddr_storage *ret)
+{
+	must(index < GID_TABLE_MAX && (t == &host.gids));
+	addr_of_gid(gid, port, ret);
+}
+
 bool addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: with ddpverbs each address of a daemon is a GID that programs can use, of as many as a daemon has. In a
-# namespace, for its addresses.
+# Promise: with ddpverbs each address of a daemon is a GID that programs can use, of as many as a daemon has, and also one
+# that is valid on a link alone. In a namespace, for its addresses.
 if [ -z "${VERBS_GIDS-}" ] && unshare -rn true 2>/dev/null; then
 	VERBS_GIDS=1 exec unshare -rn "$0" "$@"
 fi
@@ -54,4 +54,13 @@ daemon a lan
 daemon b lan2
 run 0 0 "${many[@]}"
 run 1 0 "${many[@]}"
+ends
+
+# Of a link: the first GID, and others.
+for i in 1 2 11 12; do at lan "fe80::$i/64"; done
+daemon a '"fe80::1%lan", 10.88.1.1, "fe80::2%lan"'
+daemon b '"fe80::11%lan", 10.88.1.2, "fe80::12%lan"'
+run 0 0 fe80::1%lan 10.88.1.1 fe80::2%lan
+run 0 1 fe80::11%lan 10.88.1.2 fe80::12%lan
+run 1 0 fe80::1%lan 10.88.1.1 fe80::2%lan
 ends

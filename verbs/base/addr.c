@@ -89,6 +89,8 @@ bool addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *
 		return false;
 	if (a->ss_family == AF_INET)
 		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	if (a6->sin6_scope_id && b6->sin6_scope_id && a6->sin6_scope_id != b6->sin6_scope_id)
+		return false;
 	return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
 }
 

@@ -37,7 +37,7 @@ void addr_set_port(struct sockaddr_storage *a, uint16_t port);
 /* Copies the bytes of its family; the rest of ret is 0. */
 void addr_copy(struct sockaddr_storage *ret, const struct sockaddr *from);
 
-/* The same family and address, whatever the ports. */
+/* The same family and address, whatever the ports; of the same link, if both name one. */
 bool addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
 /* The GID of an address, as RoCE v2 has it: ::ffff:a.b.c.d, or the IPv6 address. */

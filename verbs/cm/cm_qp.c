@@ -187,12 +187,8 @@ static uint8_t within_device(uint8_t reads)
 static uint8_t own_index(const struct cm_id *id)
 {
 	const struct gid_table *t = &id->host->gids;
-	union ibv_gid own;
-	unsigned i = 0;
+	const unsigned i = gid_table_find(t, &id->src);
 
-	addr_gid(&id->src, &own);
-	while (i < t->n && memcmp(&t->gid[i], &own, sizeof(own)) != 0)
-		i++;
 	return (uint8_t)(i < t->n ? i : 0);
 }
 

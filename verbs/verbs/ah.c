@@ -84,15 +84,16 @@ static int check_device(const struct ibv_context *context)
 static int open_ah(struct ah *ah, const struct ibv_global_route *grh)
 {
 	struct host *h = context_of(ah->ibv.context)->host;
+	const unsigned index = grh->sgid_index;
 	struct sockaddr_storage from, to;
 	int r;
 
 	if (!(h->caps.features & DDP_CAP_DATAGRAM))
 		return 0;
-	addr_of_gid(&h->gids.gid[grh->sgid_index], 0, &from);
-	addr_of_gid(&grh->dgid, 0, &to);
+	gid_table_reach(&h->gids, index, &h->gids.gid[index], 0, &from);
+	gid_table_reach(&h->gids, index, &grh->dgid, 0, &to);
 	r = ddp_create_ah(pd_ddp(ah->ibv.pd), (struct sockaddr *)&to,
-			  grh->sgid_index > 0 ? (struct sockaddr *)&from : NULL, &ah->ddp);
+			  index > 0 ? (struct sockaddr *)&from : NULL, &ah->ddp);
 	return r == -EHOSTUNREACH ? 0 : r;
 }
 

@@ -182,11 +182,16 @@ static union ibv_gid peer_gid(const struct qp *qp)
 }
 
 /* Of the address that the program chose. */
-static union ibv_gid own_gid(const struct qp *qp)
+static unsigned own_index(const struct qp *qp)
 {
 	const struct ibv_ah_attr *ah = &qp->attr.ah_attr;
 
-	return context_of(qp->ibv.context)->host->gids.gid[ah->is_global ? ah->grh.sgid_index : 0];
+	return ah->is_global ? ah->grh.sgid_index : 0;
+}
+
+static union ibv_gid own_gid(const struct qp *qp)
+{
+	return host_of_qp(qp)->gids.gid[own_index(qp)];
 }
 
 /* Below 0: this one connects; 0: it is its own peer. */
@@ -213,7 +218,9 @@ static int connect_id(const struct qp *qp, struct ddp_id *id)
 		.from = htonl(qp->num),
 		.to = htonl(qp->attr.dest_qp_num),
 	};
-	union ibv_gid gid = peer_gid(qp), own = own_gid(qp);
+	const struct gid_table *t = &host_of_qp(qp)->gids;
+	const unsigned index = own_index(qp);
+	union ibv_gid gid = peer_gid(qp);
 	struct sockaddr_storage from, to;
 	const struct ddp_conn_param param = {
 		.struct_size = sizeof(param),
@@ -222,12 +229,12 @@ static int connect_id(const struct qp *qp, struct ddp_id *id)
 		.timeout_ms = CONNECT_MS,
 		.flags = DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN,
 		.local_addrs = &from,
-		.num_local_addrs = qp->attr.ah_attr.grh.sgid_index > 0 ? 1 : 0,
+		.num_local_addrs = index > 0 ? 1 : 0,
 	};
 	int r;
 
-	addr_of_gid(&own, 0, &from);
-	addr_of_gid(&gid, (uint16_t)(qp->attr.dest_qp_num >> 8), &to);
+	gid_table_reach(t, index, &t->gid[index], 0, &from);
+	gid_table_reach(t, index, &gid, (uint16_t)(qp->attr.dest_qp_num >> 8), &to);
 	r = ddp_connect(id, (struct sockaddr *)&to, &param);
 	return r ? error_of_call("ibv_modify_qp", r) : 0;
 }
