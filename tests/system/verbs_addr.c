@@ -265,6 +265,62 @@ static void bound_ports_wait(void)
 	puts("requests to a bound port wait for rdma_listen()");
 }
 
+static struct rdma_cm_id *with_backlog(__be16 port, bool asks, int backlog)
+{
+	struct rdma_cm_id *l;
+
+	VERB(rdma_create_id(servers, &l, &addr, RDMA_PS_TCP) == 0);
+	VERB(bind_at(l, "FIRST", port) == 0);
+	if (asks)
+		VERB(rdma_get_src_port(l) != 0);
+	VERB(rdma_listen(l, backlog) == 0);
+	return l;
+}
+
+static void ask_for(struct end *c, struct rdma_cm_id *l)
+{
+	resolve(c, 1, 0, rdma_get_src_port(l));
+	make_qp(c);
+	ask(c, 0);
+}
+
+/* As many requests wait as the backlog says, and further ones are refused. Those that the program
+ * has taken do not count, answered or not. */
+static void backlog_holds(__be16 port, bool asks)
+{
+	enum { BACKLOG = 2, ALL = BACKLOG + 2 };
+	struct rdma_cm_id *l = with_backlog(port, asks, BACKLOG);
+	struct end c[ALL], s[ALL - 1];
+
+	for (int i = 0; i < ALL - 1; i++)
+		ask_for(&c[i], l);
+	VERB(strcmp(next_event(clients), "REJECTED") == 0);
+	take_request(&s[0], l);
+	ask_for(&c[ALL - 1], l);
+	for (int i = 1; i < ALL - 1; i++)
+		take_request(&s[i], l);
+	for (int i = 0; i < ALL - 1; i++) {
+		VERB(rdma_reject(s[i].id, NULL, 0) == 0 && rdma_destroy_id(s[i].id) == 0);
+		end_free(&s[i]);
+		VERB(strcmp(next_event(clients), "REJECTED") == 0);
+	}
+	for (int i = 0; i < ALL; i++)
+		end_close(&c[i], NULL);
+	VERB(rdma_destroy_id(l) == 0);
+}
+
+static void backlogs_hold(void)
+{
+	struct rdma_cm_id *l;
+
+	backlog_holds(0, false);
+	backlog_holds(0, true);
+	backlog_holds(htons(NOBODY), false);
+	l = with_backlog(0, false, -1); /* as many as the daemon holds */
+	VERB(rdma_destroy_id(l) == 0);
+	puts("a backlog is that of rdma_listen(), for a port of either side");
+}
+
 /* A program that binds to connect hears of no peer that asks its port. */
 static void active_ports_refuse(void)
 {
@@ -328,6 +384,7 @@ int main(int argc, char **argv)
 	each_address();
 	taken_ports();
 	bound_ports_wait();
+	backlogs_hold();
 	active_ports_refuse();
 	ids_have_addresses();
 	return 0;

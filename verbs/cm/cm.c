@@ -253,7 +253,8 @@ int rdma_listen(struct rdma_cm_id *ibv, int backlog)
 
 	if (cm_addr_any_host(id))
 		return -1;
-	r = cm_listen_start(id, backlog);
+	cm_event_limit(id, backlog);
+	r = cm_listen_start(id);
 	if (r)
 		return cm_fail(error_of_call("rdma_listen", r));
 	id->listening = true;
@@ -430,8 +431,8 @@ static void push(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_ty
 static void on_session_request(struct cm_id *listener, struct host *host,
 			       struct ibv_context *context, const struct ddp_cm_event *ev)
 {
-	struct cm_id *id =
-		cm_datagram_asks(ev) ? NULL : cm_new(NULL, listener->ibv.context, listener->ibv.ps);
+	const bool wanted = !cm_datagram_asks(ev) && cm_event_has_room(listener);
+	struct cm_id *id = wanted ? cm_new(NULL, listener->ibv.context, listener->ibv.ps) : NULL;
 	size_t len = ev->private_len;
 
 	if (!id) {

@@ -137,9 +137,8 @@ static void on_datagram_event(struct event_sink *sink, const struct ddp_cm_event
 static void on_datagram_request(struct cm_id *listener, struct host *host,
 				struct ibv_context *context, const struct ddp_cm_event *from)
 {
-	struct cm_id *id = cm_datagram_asks(from)
-				   ? cm_new(NULL, listener->ibv.context, listener->ibv.ps)
-				   : NULL;
+	const bool wanted = cm_datagram_asks(from) && cm_event_has_room(listener);
+	struct cm_id *id = wanted ? cm_new(NULL, listener->ibv.context, listener->ibv.ps) : NULL;
 	struct rdma_cm_event ev = {
 		.listen_id = &listener->ibv,
 		.event = RDMA_CM_EVENT_CONNECT_REQUEST,

@@ -198,6 +198,26 @@ void cm_event_simple(struct cm_id *id, enum rdma_cm_event_type type, int status)
 	cm_event_push(&ev, NULL, 0);
 }
 
+void cm_event_limit(struct cm_id *listener, int backlog)
+{
+	pthread_mutex_lock(&lock);
+	listener->backlog = backlog > 0 ? (unsigned)backlog : 0;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Other listeners may have the same queue. */
+bool cm_event_has_room(const struct cm_id *listener)
+{
+	unsigned n = 0, most;
+
+	pthread_mutex_lock(&lock);
+	most = listener->backlog;
+	for (const struct cm_event *e = channel_of(listener)->first; e; e = e->next)
+		n += e->ibv.listen_id == &listener->ibv;
+	pthread_mutex_unlock(&lock);
+	return most == 0 || n < most;
+}
+
 static void on_timewait(struct host_timer *t)
 {
 	cm_event_simple(CONTAINER(t, struct cm_id, timewait), RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);

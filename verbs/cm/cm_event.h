@@ -4,6 +4,7 @@
 #define VERBS_CM_EVENT_H
 
 #include <rdma/rdma_cma.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct cm_id;
@@ -30,6 +31,12 @@ void cm_event_simple(struct cm_id *id, enum rdma_cm_event_type type, int status)
  * InfiniBand the packets of a session that has ended may arrive for so long. It does not come if
  * the id is destroyed before. private_data as in cm_event_push(). The caller holds event_lock. */
 void cm_event_ended(struct cm_id *id, const void *private_data, size_t len);
+
+/* Sets how many requests of a listener may be in its queue; 0 or less: as many as come. */
+void cm_event_limit(struct cm_id *listener, int backlog);
+
+/* False: one more request of the listener would be too many. */
+bool cm_event_has_room(const struct cm_id *listener);
 
 /* Call it before an id is destroyed, when it has no id of libddpclient any more: deletes its queued
  * events, destroys the ids of requests that the program has not taken, and waits until the program

@@ -63,6 +63,7 @@ struct cm_id {
 	bool joined;            /* a session was asked for; guarded by event_lock */
 	bool by_number;         /* the queue pair is the one that struct rdma_conn_param named */
 	struct qp *unseen;      /* see cm_number.h; NULL: none */
+	unsigned backlog;       /* see cm_event_limit(); guarded as the queues are */
 	unsigned unacked;       /* events that the program holds; guarded as the queues are */
 	struct cm_event *spare; /* cm_event_reserve() made them; guarded as the queues are */
 	unsigned num_spare;

@@ -20,15 +20,17 @@ struct cm_also {
 	struct cm_also *next;
 };
 
-static int listen_for_id(struct ddp_id *ddp, const struct sockaddr_storage *at, int backlog)
+/* With the daemon's default backlog, which counts requests until they are answered. That of the
+ * program counts those that it has not taken: see cm_event_limit(). */
+static int listen_for_id(struct ddp_id *ddp, const struct sockaddr_storage *at)
 {
 	const struct sockaddr *addr = addr_is_any(at) ? NULL : (const struct sockaddr *)at;
 
-	return ddp_listen(ddp, addr, addr_port(at), backlog);
+	return ddp_listen(ddp, addr, addr_port(at), 0);
 }
 
 /* Notes a port that the daemon chose. */
-static int listen_own(struct cm_id *id, struct ddp_id *ddp, int backlog)
+static int listen_own(struct cm_id *id, struct ddp_id *ddp)
 {
 	struct sockaddr_storage *src = &id->src, at;
 	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
@@ -36,7 +38,7 @@ static int listen_own(struct cm_id *id, struct ddp_id *ddp, int backlog)
 
 	if (!cm_addr_to_listen(id, id->host, &at))
 		return 0;
-	r = listen_for_id(ddp, &at, backlog);
+	r = listen_for_id(ddp, &at);
 	if (r || addr_port(src))
 		return r;
 	r = ddp_query_id(ddp, &attr);
@@ -46,13 +48,13 @@ static int listen_own(struct cm_id *id, struct ddp_id *ddp, int backlog)
 	return r;
 }
 
-/* The first listener: at the daemon of the id. A port that the program named begins again, with its
- * backlog; that of one that the daemon chose is the daemon's default. */
-static int listen_first(struct cm_id *id, int backlog)
+/* The first listener: at the daemon of the id, of a port that rdma_get_src_port() reserved, or that
+ * the daemon chooses now. */
+static int listen_first(struct cm_id *id)
 {
 	if (!id->reserved) {
 		cm_listen_release(id);
-		return listen_own(id, id->end.id, backlog);
+		return listen_own(id, id->end.id);
 	}
 	pthread_mutex_lock(&id->host->event_lock);
 	ddp_destroy_id(id->end.id);
@@ -74,7 +76,7 @@ static void on_also_event(struct event_sink *sink, const struct ddp_cm_event *ev
 		a->id->on_request(a->id, a->host, a->context, ev);
 }
 
-static int open_also(struct cm_also *a, const struct sockaddr_storage *at, int backlog)
+static int open_also(struct cm_also *a, const struct sockaddr_storage *at)
 {
 	int r;
 
@@ -84,13 +86,13 @@ static int open_also(struct cm_also *a, const struct sockaddr_storage *at, int b
 	r = ddp_create_id(host_ddp(a->host), &a->sink, &a->ddp);
 	if (r)
 		return r;
-	r = listen_for_id(a->ddp, at, backlog);
+	r = listen_for_id(a->ddp, at);
 	if (r)
 		ddp_destroy_id(a->ddp);
 	return r;
 }
 
-static int add_host(struct cm_id *id, struct host *h, int backlog)
+static int add_host(struct cm_id *id, struct host *h)
 {
 	struct sockaddr_storage at;
 	struct cm_also *a;
@@ -107,7 +109,7 @@ static int add_host(struct cm_id *id, struct host *h, int backlog)
 		.host = h,
 		.next = id->also,
 	};
-	r = open_also(a, &at, backlog);
+	r = open_also(a, &at);
 	if (r)
 		free(a);
 	else
@@ -125,15 +127,15 @@ static int listen_bound(const struct cm_id *id)
 	return r == 0 && id->listening ? -EINVAL : r;
 }
 
-int cm_listen_start(struct cm_id *id, int backlog)
+int cm_listen_start(struct cm_id *id)
 {
 	const bool bound = id->also;
 	const unsigned n = addr_is_any(&id->src) && !bound ? host_count() : 0;
-	int r = bound ? listen_bound(id) : listen_first(id, backlog);
+	int r = bound ? listen_bound(id) : listen_first(id);
 
 	for (unsigned i = 0; r == 0 && i < n; i++)
 		if (host_at(i) != id->host)
-			r = add_host(id, host_at(i), backlog);
+			r = add_host(id, host_at(i));
 	if (r && !bound)
 		cm_listen_end(id);
 	cm_addr_publish(id);
@@ -180,10 +182,10 @@ void cm_listen_release(struct cm_id *id)
 int cm_listen_reserve(struct cm_id *id)
 {
 	const unsigned n = addr_is_any(&id->src) ? host_count() : 0;
-	int r = n == 0 ? add_host(id, id->host, 0) : 0;
+	int r = n == 0 ? add_host(id, id->host) : 0;
 
 	for (unsigned i = 0; r == 0 && i < n; i++)
-		r = add_host(id, host_at(i), 0);
+		r = add_host(id, host_at(i));
 	if (r)
 		cm_listen_end(id);
 	return r;
@@ -201,7 +203,7 @@ static void reserve_port(struct cm_id *id)
 	r = ddp_create_id(host_ddp(id->host), &id->end.sink, &id->reserved);
 	if (r)
 		return;
-	r = listen_own(id, id->reserved, 0);
+	r = listen_own(id, id->reserved);
 	if (r) {
 		error_of_call("rdma_get_src_port", r);
 		cm_listen_release(id);

@@ -6,9 +6,8 @@
 #include "verbs/cm/cm_id.h"
 
 /* Listens at the address and port of the id, which gets a device and a port if it has none;
- * requests go to id->on_request. A port that is reserved has the daemon's default backlog. 0 or a
- * negative errno value. */
-int cm_listen_start(struct cm_id *id, int backlog);
+ * requests go to id->on_request. 0 or a negative errno value. */
+int cm_listen_start(struct cm_id *id);
 
 /* Reserves the port of an id that is bound to an address, so that no other id gets it. Requests go
  * to id->on_request from now on: a program that closes a port and binds it again loses none. 0 or a
