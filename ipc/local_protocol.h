@@ -44,7 +44,7 @@ enum {
 	IPC_MINOR_PEER = 20,       /* who a peer is; msg_listen.flags */
 	IPC_MINOR_STRICT_SENDS = 21,
 	IPC_MINOR_WITH_IMM = 22,  /* WQE_WITH_IMM of sessions */
-	IPC_MINOR_ALL_ADDRS = 23, /* msg_addrs.more */
+	IPC_MINOR_ALL_ADDRS = 23, /* msg_addrs.more; wqe_cqe.inv_rkey of Immediate Data */
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

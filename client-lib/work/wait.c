@@ -61,6 +61,13 @@ static bool translate(const struct wqe_cqe *entry, struct ddp_wc *wc)
 	return e.status < CQE_STATUS_COUNT && e.opcode < WQE_OPCODE_COUNT;
 }
 
+/* What daemons do not say that know no IPC_MINOR_ALL_ADDRS. Datagrams have a sender there. */
+static void say_unknown(const struct ddp_ctx *ctx, struct ddp_wc *wc)
+{
+	if (wc->wc_flags & DDP_WC_WITH_IMM && !wc->written && ctx->minor < IPC_MINOR_ALL_ADDRS)
+		wc->written = UINT32_MAX;
+}
+
 /* The ring has room again: wakes each QP that may have waited for it. Without one it was a notice
  * of a region, for which the bell of any slot serves. */
 static void wake_users(struct ddp_cq *cq)
@@ -88,6 +95,7 @@ static int take_completions(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 			cq->broken = true;
 			break;
 		}
+		say_unknown(cq->ctx, &wc[got]);
 		ring_release(&cq->ring, 1);
 		got++;
 	}

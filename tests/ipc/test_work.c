@@ -259,6 +259,31 @@ Test(older, an_older_daemon_takes_immediate_data_alone)
 	post(qp, (struct ddp_send_wr){.opcode = DDP_WR_IMM_DATA});
 }
 
+/* How much of a Write was placed before its Immediate Data. */
+static uint32_t written(uint32_t said)
+{
+	const struct wqe_cqe e = {.opcode = WQE_RECV,
+				  .qp_num = ddp_qp_num(qp),
+				  .flags = CQE_WITH_IMM,
+				  .inv_rkey = said};
+	struct ddp_wc wc;
+
+	fake_complete(&fake.cq[0], &e, false);
+	cr_assert_eq(ddp_poll_cq(cq, 1, &wc), 1);
+	return wc.written;
+}
+
+Test(older, an_older_daemon_does_not_say_how_much_was_written)
+{
+	cr_expect_eq(written(0), UINT32_MAX);
+}
+
+Test(imm, the_daemon_says_how_much_was_written)
+{
+	cr_expect_eq(written(0), 0);
+	cr_expect_eq(written(5), 5);
+}
+
 /* ---- what every request is checked for ---- */
 
 TestSuite(any, .init = start, .fini = stop, .timeout = 20);

@@ -425,7 +425,8 @@ struct ddp_wc {
 		uint32_t invalidated_rkey;
 		uint32_t src_qp; /* RECV of a datagram: number of the QP that sent it */
 		/* RECV of Immediate Data of a session: bytes of the Write that the peer sent last,
-		 * unless other Immediate Data was sent since; they are placed. 0: none. */
+		 * unless other Immediate Data was sent since; they are placed. 0: none; UINT32_MAX:
+		 * the daemon is older and does not say it. */
 		uint32_t written;
 	};
 	uint16_t term; /* RFC 5040 layer << 12 | error type << 8 | code, if a Terminate was involved
