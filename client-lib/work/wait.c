@@ -61,7 +61,7 @@ static bool translate(const struct wqe_cqe *entry, struct ddp_wc *wc)
 	return e.status < CQE_STATUS_COUNT && e.opcode < WQE_OPCODE_COUNT;
 }
 
-/* What daemons do not say that know no IPC_MINOR_ALL_ADDRS. Datagrams have a sender there. */
+/* Daemons without IPC_MINOR_ALL_ADDRS do not say it. Datagrams have a sender there. */
 static void say_unknown(const struct ddp_ctx *ctx, struct ddp_wc *wc)
 {
 	if (wc->wc_flags & DDP_WC_WITH_IMM && !wc->written && ctx->minor < IPC_MINOR_ALL_ADDRS)

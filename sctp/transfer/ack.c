@@ -2,7 +2,7 @@
 /*
  * SACKs of the peer (RFC 9260 6.2.1, 6.3.2, 6.7, 7.2). A SACK costs time in proportion to the newly
  * acknowledged chunks plus its gap blocks: the blocks of the former SACK are kept, and only the
- * difference is processed. A peer may take back what its blocks said, but not without end:
+ * difference is processed. A peer may take its blocks back, but not without end:
  * see RENEGES_EACH.
  */
 #include "sctp/transfer/ack.h"

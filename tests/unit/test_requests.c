@@ -177,7 +177,7 @@ static void ring_all(struct rig_program *p)
 		bell_ring(p->c->bells.page, q);
 }
 
-/* A record takes effect after what the program posted before, but that has no turn of its own. */
+/* A record takes effect after the entries before it, but those have no turn of their own. */
 Test(requests, a_record_waits_for_the_bells_before_it_in_turns_with_others)
 {
 	unsigned turns = 0;

@@ -32,7 +32,7 @@ void cm_event_simple(struct cm_id *id, enum rdma_cm_event_type type, int status)
  * the id is destroyed before. private_data as in cm_event_push(). The caller holds event_lock. */
 void cm_event_ended(struct cm_id *id, const void *private_data, size_t len);
 
-/* Sets how many requests of a listener may be in its queue; 0 or less: as many as come. */
+/* Sets how many requests of a listener may be in its queue; 0 or less: any number. */
 void cm_event_limit(struct cm_id *listener, int backlog);
 
 /* False: one more request of the listener would be too many. */

@@ -36,7 +36,7 @@ struct cq {
 /* Takes up to n completions, at most CQ_BATCH. Returns their number, or -1. */
 int cq_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 
-/* Gets what cq_push() needs, so that it cannot fail. The caller frees the result if it does not
+/* Gets memory for cq_push(), so that it cannot fail. The caller frees the result if it does not
  * pass it on. Returns 0 or a positive errno value. */
 int cq_prepare(struct ibv_cq *cq, struct cq_own **ret);
 

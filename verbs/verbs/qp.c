@@ -467,7 +467,7 @@ static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp, bo
 	qp->unplaced = 0;
 }
 
-/* What the queue pair was before RESET; the rights of the peer are as ibv_query_qp() says. */
+/* The queue pair before RESET; the rights of the peer are as ibv_query_qp() says. */
 static int create_next(struct qp *qp, struct ddp_id *id, struct ddp_qp **ret, bool *same_number)
 {
 	int r = ddp_create_qp(id, pd_ddp(qp->ibv.pd), &qp->ddp_init, ret);
