@@ -93,6 +93,22 @@ eventually 20 grep -q waiting "$tmp/gone.log" || fail 'the program does not wait
 kill -KILL "$(pid_of c)" && wait "$(pid_of c)" 2>/dev/null
 wait "$(pid_of gone)" || fail "a program at a daemon that is killed: status $?"
 
+# The same of a program that goes on with the next daemon.
+daemon c "$(address 2)"
+background again env DDPVERBS_LIBRARY="$library" timeout 200 "$bin/verbs/ddpverbs" -s "$(socket_of c)" \
+	"$bin/tests/system/verbs_again" "$(address 2)" "$(address 2)"
+says_or_gone() { grep -q "$1" "$tmp/again.log" || gone "$(pid_of again)"; }
+for life in 1 2 3; do
+	eventually 60 says_or_gone "^waiting $life" && ! gone "$(pid_of again)" || fail "the program does not wait: life $life"
+	kill -KILL "$(pid_of c)" && wait "$(pid_of c)" 2>/dev/null
+	eventually 60 says_or_gone "^closed $life" && ! gone "$(pid_of again)" || fail "the program does not close the device: life $life"
+	daemon c "$(address 2)"
+done
+wait "$(pid_of again)" || fail "a program at a daemon that starts again: status $?"
+eventually 10 none_of c client listener qp mr || fail 'verbs_again leaves something in a daemon'
+cat "$tmp/again.log"
+stop c || fail "daemon c: exit status $?"
+
 # The device of a daemon that ends.
 background end "${on_both[@]}" "$bin/tests/system/verbs_objects" end
 eventually 20 grep -q waiting "$tmp/end.log" || fail 'the program does not wait'

@@ -329,9 +329,32 @@ bool host_port_is_up(struct host *h)
 
 /* ---- the thread ---- */
 
+/* The caller holds event_lock. False: the daemon has ended. */
+static bool run_events(struct host *h, const struct pollfd *p)
+{
+	bool open = host_hand_out(h);
+
+	if (p[2].revents)
+		host_timer_run(h);
+	if (p[1].revents || !open)
+		hand_out_async(h);
+	return open;
+}
+
+/* Timers that start now have no thread. */
+static void close_timer(struct host *h, unsigned connection, int fd)
+{
+	pthread_mutex_lock(&h->event_lock);
+	if (h->connection == connection)
+		h->timer_fd = -1;
+	pthread_mutex_unlock(&h->event_lock);
+	close(fd);
+}
+
 static void *event_thread(void *arg)
 {
 	struct host *h = arg;
+	const unsigned connection = h->connection;
 	struct pollfd p[] = {
 		{.fd = ddp_fd(h->ddp), .events = POLLIN},
 		{.fd = h->async_fd, .events = POLLIN},
@@ -343,14 +366,11 @@ static void *event_thread(void *arg)
 		poll(p, 3, -1);
 		pthread_mutex_lock(&gate);
 		pthread_mutex_lock(&h->event_lock);
-		open = host_hand_out(h);
-		if (p[2].revents)
-			host_timer_run(h);
-		if (p[1].revents || !open)
-			hand_out_async(h);
+		open = h->connection == connection && run_events(h, p);
 		pthread_mutex_unlock(&h->event_lock);
 		pthread_mutex_unlock(&gate);
 	} while (open);
+	close_timer(h, connection, p[2].fd);
 	return NULL;
 }
 
@@ -413,6 +433,74 @@ struct ddp_ctx *host_ddp(struct host *h)
 	ret = h->ddp;
 	pthread_mutex_unlock(&lock);
 	return ret;
+}
+
+/* ---- the next daemon ---- */
+
+static bool has_ended(struct host *h)
+{
+	struct ddp_caps caps = DDP_INIT(ddp_caps);
+
+	return h->generation == fork_generation() && ddp_query(h->ddp, &caps) == -EPIPE;
+}
+
+/* What a parent made is not in the way of its child. The caller holds event_lock. */
+static bool has_objects(const struct host *h)
+{
+	for (const struct host_watch *w = h->watches; w; w = w->next)
+		if (!w->renew && is_for(w, w->ddp))
+			return true;
+	return false;
+}
+
+/* Another thread may be in a call with the connection that ended now, so the one before it is
+ * closed; it stays if it has domains or regions, which the program may still deregister. */
+static void retire(struct host *h, struct ddp_ctx *ended)
+{
+	ddp_close(h->former);
+	h->former = ended;
+	h->connection++;
+	for (struct host_watch *w = h->watches; w; w = w->next)
+		if (w->renew)
+			w->renew(w);
+}
+
+/* The thread may not have run since the end of the daemon. The caller holds event_lock. */
+static int connect_next(struct host *h)
+{
+	struct ddp_ctx *ended = h->ddp;
+	int r;
+
+	host_hand_out(h);
+	hand_out_async(h);
+	if (has_objects(h))
+		return EBUSY;
+	if (h->end_ports)
+		h->end_ports(h);
+	pthread_mutex_lock(&lock);
+	r = connect_host(h);
+	pthread_mutex_unlock(&lock);
+	if (r == 0)
+		retire(h, ended);
+	return -r;
+}
+
+int host_revive(struct host *h)
+{
+	int r;
+
+	pthread_mutex_lock(&h->event_lock);
+	r = has_ended(h) ? connect_next(h) : 0;
+	pthread_mutex_unlock(&h->event_lock);
+	return r;
+}
+
+void host_revive_all(void)
+{
+	const unsigned n = host_count();
+
+	for (unsigned i = 0; i < n; i++)
+		host_revive(host_at(i));
 }
 
 int host_start_events(struct host *h)

@@ -19,6 +19,9 @@
  * the daemon. */
 struct host_watch {
 	void (*event)(struct host_watch *w, enum ddp_async_type type);
+	/* The next connection begins, see host_revive(); NULL: the receiver is of one connection.
+	 * The caller holds event_lock. */
+	void (*renew)(struct host_watch *w);
 	const void *ddp;
 	bool inherited;      /* a child of fork() has it, too */
 	unsigned generation; /* of the process that added it: see fork.h */
@@ -33,7 +36,9 @@ struct host {
 	struct ibv_device device; /* first: programs hold pointers to it */
 	const char *socket;       /* NULL: the default of libddpclient */
 	struct ddp_ctx *ddp;      /* use host_ddp() */
+	struct ddp_ctx *former;   /* of a daemon that has ended */
 	unsigned generation;      /* of the process that opened it: see fork.h */
+	unsigned connection;      /* how many ended before it; guarded by event_lock */
 	struct ddp_caps caps;
 	struct sockaddr_storage addr; /* the first address of the daemon */
 	struct gid_table gids;
@@ -49,8 +54,9 @@ struct host {
 	struct host_timer *timers;  /* the next first; guarded by event_lock: see host_timer.h */
 	struct ddp_id *dropped;     /* during a call of event_sink; guarded by event_lock */
 	struct oob_port *ports;     /* of this process; guarded by event_lock */
-	struct qp *datagrams;       /* those for datagrams; guarded by event_lock */
-	uint32_t active_ids;        /* that had a port so far; guarded by event_lock */
+	void (*end_ports)(struct host *h); /* may be NULL; the caller holds event_lock */
+	struct qp *datagrams;              /* those for datagrams; guarded by event_lock */
+	uint32_t active_ids;               /* that had a port so far; guarded by event_lock */
 	struct qp_nums numbers;
 };
 
@@ -70,6 +76,15 @@ struct host *host_at(unsigned i);
 /* Returns the connection of this process; a child of fork() opens its own, with a thread for events
  * if its parent has one. If the daemon does not answer the child, calls with the result fail. */
 struct ddp_ctx *host_ddp(struct host *h);
+
+/*
+ * Connects to the daemon that serves the socket now, if that of the connection has ended. Objects
+ * of a connection can only be destroyed after its end, so this happens when no receiver is of it
+ * alone. Returns 0 if the daemon of the connection runs, EBUSY while there are objects, or
+ * the positive errno value of ddp_open(). host_revive_all() does it with all hosts.
+ */
+int host_revive(struct host *h);
+void host_revive_all(void);
 
 /* Add and remove a receiver. The callers of host_add_watch_locked() and host_remove_watch() hold
  * event_lock. */

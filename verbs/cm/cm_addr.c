@@ -113,8 +113,11 @@ static struct host *host_of(const struct sockaddr_storage *a)
 
 int cm_addr_any_host(struct cm_id *id)
 {
-	struct host *h = host_of(&id->src);
+	struct host *h;
 
+	if (!id->host)
+		host_revive_all();
+	h = host_of(&id->src);
 	if (!h)
 		return -1;
 	if (id->host)
@@ -155,6 +158,7 @@ int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 	addr_copy(src, addr);
 	if (addr_needs_scope(src))
 		return cm_fail(EINVAL);
+	host_revive_all();
 	id->has_source = !binds_no_device(src);
 	if (id->has_source && cm_addr_any_host(id))
 		r = errno;
@@ -255,6 +259,8 @@ static int resolve(struct cm_id *id, const struct sockaddr *src, const struct so
 	}
 	if (id->has_source && id->src.ss_family != id->dst.ss_family)
 		return EINVAL;
+	if (!id->host)
+		host_revive_all();
 	if (id->has_source && cm_addr_any_host(id))
 		return errno;
 	if (addr_is_any(&id->dst))

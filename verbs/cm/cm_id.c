@@ -37,25 +37,39 @@ __attribute__((constructor)) static void hold_domains_lock(void)
 	fork_hold(FORK_LISTS, &lock);
 }
 
-/* A domain for programs that name none. */
+struct domain {
+	struct ibv_pd *pd;
+	unsigned generation, connection;
+};
+
+/* That of a daemon that has ended stays if the program has regions in it. */
+static void renew_domain(struct domain *d, struct ibv_context *context)
+{
+	const unsigned connection = context_of(context)->host->connection;
+
+	if (d->pd && d->generation == fork_generation() && d->connection == connection)
+		return;
+	if (d->pd && d->generation == fork_generation())
+		ibv_dealloc_pd(d->pd);
+	d->pd = ibv_alloc_pd(context);
+	d->generation = fork_generation();
+	d->connection = connection;
+}
+
+/* A domain for programs that name none. The caller holds event_lock. */
 static struct ibv_pd *default_pd(struct ibv_context *context)
 {
-	static struct {
-		struct ibv_pd *pd;
-		unsigned generation;
-	} all[HOST_MAX];
+	static struct domain all[HOST_MAX];
 	struct ibv_pd *ret = NULL;
 	unsigned i = 0;
 
 	pthread_mutex_lock(&lock);
 	while (i < HOST_MAX && all[i].pd && all[i].pd->context != context)
 		i++;
-	if (i < HOST_MAX && (!all[i].pd || all[i].generation != fork_generation())) {
-		all[i].pd = ibv_alloc_pd(context);
-		all[i].generation = fork_generation();
-	}
-	if (i < HOST_MAX)
+	if (i < HOST_MAX) {
+		renew_domain(&all[i], context);
 		ret = all[i].pd;
+	}
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
@@ -135,17 +149,21 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, siz
 	return cm_fail(EINVAL);
 }
 
+/* A daemon that has ended is no device. */
 struct ibv_context **rdma_get_devices(int *num_devices)
 {
-	unsigned n = host_count();
+	const unsigned n = host_count();
 	struct ibv_context **list = calloc(n + 1, sizeof(*list));
+	int found = 0;
 
 	if (!list)
 		return NULL;
-	for (unsigned i = 0; i < n; i++)
-		list[i] = context_of_cm(host_at(i));
+	for (unsigned i = 0; i < n; i++) {
+		list[found] = host_revive(host_at(i)) ? NULL : context_of_cm(host_at(i));
+		found += list[found] != NULL;
+	}
 	if (num_devices)
-		*num_devices = (int)n;
+		*num_devices = found;
 	return list;
 }
 

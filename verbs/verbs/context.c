@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verbs/base/error.h"
 #include "verbs/base/fork.h"
 
 #undef ibv_get_device_list
@@ -105,12 +106,27 @@ static struct ibv_context *open_context(struct host *h)
 	return ibv;
 }
 
+/* After the end of the daemon. Returns NULL. */
+static struct ibv_context *no_daemon(int r)
+{
+	if (r == EBUSY)
+		error_once("ibv_open_device", "the daemon has ended: close all contexts, ids and "
+					      "queues of the device before you open it again");
+	else
+		error_no_device(ddp_last_reason());
+	errno = r;
+	return NULL;
+}
+
 /* In a child, a device of the parent's list is one of its own. */
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
 	struct host *h = (struct host *)device;
 	struct ibv_context *ret;
+	int r = host_revive(h);
 
+	if (r)
+		return no_daemon(r);
 	pthread_mutex_lock(&h->event_lock);
 	ret = open_context(h);
 	pthread_mutex_unlock(&h->event_lock);
@@ -137,6 +153,21 @@ __attribute__((constructor)) static void hold_contexts_lock(void)
 	fork_hold(FORK_LISTS, &lock);
 }
 
+/* The program got or ignored the end of the daemon before. */
+static void on_next_daemon(struct host_watch *w)
+{
+	async_drop(&CONTAINER(w, struct context, watch)->async);
+}
+
+static struct ibv_context *open_shared(struct host *h)
+{
+	struct ibv_context *ret = open_context(h);
+
+	if (ret)
+		context_of(ret)->watch.renew = on_next_daemon;
+	return ret;
+}
+
 /* That of a parent serves its child, which has events of its own. */
 static struct ibv_context *find_or_open(struct host *h)
 {
@@ -149,7 +180,7 @@ static struct ibv_context *find_or_open(struct host *h)
 	if (i == HOST_MAX)
 		return NULL;
 	if (!shared[i])
-		return shared[i] = open_context(h);
+		return shared[i] = open_shared(h);
 	r = host_start_events(h);
 	if (r == 0)
 		return shared[i];

@@ -58,6 +58,18 @@ static unsigned free_place(const struct oob_port *p)
 
 static void on_oob_request(struct event_sink *sink, const struct ddp_cm_event *ev);
 
+/* The daemon has ended, and no queue pair is left. */
+static void end_ports(struct host *h)
+{
+	struct oob_port *p;
+
+	while ((p = h->ports)) {
+		h->ports = p->next;
+		ddp_destroy_id(p->listener);
+		free(p);
+	}
+}
+
 static struct oob_port *open_port(struct host *h)
 {
 	struct oob_port *p = calloc(1, sizeof(*p));
@@ -76,6 +88,7 @@ static struct oob_port *open_port(struct host *h)
 	p->port = attr.port;
 	p->next = h->ports;
 	h->ports = p;
+	h->end_ports = end_ports;
 	return p;
 fail:
 	free(p);
