@@ -212,7 +212,7 @@ bool cm_event_has_room(const struct cm_id *listener)
 
 	pthread_mutex_lock(&lock);
 	most = listener->backlog;
-	for (const struct cm_event *e = channel_of(listener)->first; e; e = e->next)
+	for (const struct cm_event *e = channel_of(listener)->first; most && e; e = e->next)
 		n += e->ibv.listen_id == &listener->ibv;
 	pthread_mutex_unlock(&lock);
 	return most == 0 || n < most;

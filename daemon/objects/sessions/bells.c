@@ -60,6 +60,7 @@ bool bells_take_before(struct client *c)
 		read_page(c);
 		c->bells.before = c->bells.rung_words;
 	}
+	/* The turns of bells may have taken some meanwhile. */
 	while (n < BEFORE && (c->bells.before &= c->bells.rung_words))
 		n += take_word(c, c->bells.before);
 	if (n > 0)
