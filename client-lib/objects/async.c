@@ -190,16 +190,18 @@ static int deliver_async(struct ddp_ctx *ctx, const struct msg_async *m,
 	return 0;
 }
 
-/* Reads the rings before it takes an event: the daemon rings again if there are more. */
+/* Reads the rings before it takes an event: the daemon rings again if there are more. The bell of a
+ * daemon that ends may be the last descriptor that is closed, when nobody looks at it any more. */
 static int take_async(struct ddp_ctx *ctx, struct ddp_async_event *ret)
 {
+	const char *call = "ddp_get_async_event";
 	struct msg_async m;
 	int r = doorbell_drain(ctx->async_fd);
 
 	if (r == 0)
-		return -EAGAIN;
-	if (r > 0)
-		r = request_async_take(ctx, "ddp_get_async_event", &m);
+		r = context_alive(ctx, call) == 0 ? -EAGAIN : -EPIPE;
+	else if (r > 0)
+		r = request_async_take(ctx, call, &m);
 	if (r == -EPIPE)
 		return report_gone(ctx, ret);
 	return r < 0 ? r : deliver_async(ctx, &m, ret);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ipc/doorbell.h"
 #include "tests/ipc/fake.h"
@@ -146,6 +147,22 @@ Test(async, the_end_of_the_daemon_is_one_event)
 	cr_assert_eq(ddp_get_async_event(ctx, &ev, -1), 0);
 	cr_expect_eq(ev.type, DDP_ASYNC_DEVICE_GONE);
 	cr_expect_eq(ddp_get_async_event(ctx, &ev, -1), -EPIPE);
+}
+
+/* A daemon that is killed closes its descriptors one after the other. */
+Test(async, the_end_is_an_event_while_the_bell_is_open)
+{
+	struct ddp_async_event ev;
+	int last;
+
+	cr_assert_geq(ddp_async_fd(ctx), 0);
+	last = dup(fake.async_bell);
+	fake_die(&fake);
+	cr_expect_not(readable());
+	cr_assert_eq(ddp_get_async_event(ctx, &ev, 0), 0);
+	cr_expect_eq(ev.type, DDP_ASYNC_DEVICE_GONE);
+	close(last);
+	cr_expect_eq(ddp_get_async_event(ctx, &ev, 0), -EPIPE);
 }
 
 Test(async, an_event_out_of_range_is_a_violation)
