@@ -99,6 +99,7 @@ int fork_replace(int fd, int fresh)
 
 	if (fresh < 0)
 		return errno;
+	fcntl(fresh, F_SETFL, fcntl(fd, F_GETFL));
 	r = dup3(fresh, fd, O_CLOEXEC) < 0 ? errno : 0;
 	close(fresh);
 	return r;

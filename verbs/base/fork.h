@@ -44,8 +44,9 @@ void fork_renew(pthread_mutex_t *lock);
  * with another number belong to an ancestor. */
 unsigned fork_generation(void);
 
-/* Replaces a descriptor that is shared with the parent by `fresh`, under the same number, and
- * closes fresh; -1: errno says why there is none. Returns 0 or a positive errno value. */
+/* Replaces a descriptor that is shared with the parent by `fresh`, under the same number and with
+ * its flags (O_NONBLOCK), and closes fresh; -1: errno says why there is none. Returns 0 or a
+ * positive errno value. */
 int fork_replace(int fd, int fresh);
 
 #endif

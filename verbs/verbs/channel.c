@@ -98,6 +98,7 @@ int channel_add(struct ibv_comp_channel *channel, struct cq *cq)
 	if (cq->own_bell >= 0) /* again */
 		add_fd(channel, cq, cq->own_bell);
 	pthread_mutex_lock(&ch->lock);
+	ch->gone = ch->gone && channel->refcnt > 0; /* the next daemon has the first one */
 	channel->refcnt++;
 	pthread_mutex_unlock(&ch->lock);
 	return 0;
