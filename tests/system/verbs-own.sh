@@ -98,7 +98,7 @@ daemon c "$(address 2)"
 background again env DDPVERBS_LIBRARY="$library" timeout 200 "$bin/verbs/ddpverbs" -s "$(socket_of c)" \
 	"$bin/tests/system/verbs_again" "$(address 2)" "$(address 2)"
 says_or_gone() { grep -q "$1" "$tmp/again.log" || gone "$(pid_of again)"; }
-for life in 1 2 3; do
+for life in 1 2 3 4 5; do
 	eventually 60 says_or_gone "^waiting $life" && ! gone "$(pid_of again)" || fail "the program does not wait: life $life"
 	kill -KILL "$(pid_of c)" && wait "$(pid_of c)" 2>/dev/null
 	eventually 60 says_or_gone "^closed $life" && ! gone "$(pid_of again)" || fail "the program does not close the device: life $life"
@@ -108,6 +108,11 @@ wait "$(pid_of again)" || fail "a program at a daemon that starts again: status 
 eventually 10 none_of c client listener qp mr || fail 'verbs_again leaves something in a daemon'
 cat "$tmp/again.log"
 stop c || fail "daemon c: exit status $?"
+
+# A daemon that does not answer is in the way of no call for another one.
+"${on_both[@]}" "$bin/tests/system/verbs_stuck" "$a" "$(pid_of b)" || fail "a program beside a daemon that is stopped: status $?"
+kill -CONT "$(pid_of b)"
+eventually 10 clean || fail 'verbs_stuck leaves something in a daemon'
 
 # The device of a daemon that ends.
 background end "${on_both[@]}" "$bin/tests/system/verbs_objects" end

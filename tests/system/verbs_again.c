@@ -9,6 +9,7 @@
  * It prints "waiting N", until the daemon is killed, and "closed N", until it is there again.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +92,6 @@ static void live_with_verbs(int life)
 static void connect_ids(struct end *c, struct end *s, struct rdma_cm_id *l)
 {
 	resolve(c, 0, 0, rdma_get_src_port(l));
-	VERB(!readable(c->id->verbs->async_fd));
 	make_qp(c);
 	ask(c, 0);
 	take_request(s, l);
@@ -129,9 +129,34 @@ static void wait_for_removal(struct rdma_event_channel *ch)
 	} while (!removed);
 }
 
+/* Bound, and not listening yet. */
+static struct rdma_cm_id *bind_any(uint16_t port)
+{
+	struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct rdma_cm_id *id;
+
+	VERB(rdma_create_id(servers, &id, &addr, RDMA_PS_TCP) == 0);
+	VERB(rdma_bind_addr(id, (struct sockaddr *)&any) == 0);
+	return id;
+}
+
+/* The port is one at the next daemon, too. */
+static void listen_at_last(struct rdma_cm_id *bound)
+{
+	struct end c, s;
+
+	VERB(rdma_listen(bound, 1) == 0);
+	connect_ids(&c, &s, bound);
+	disconnect(&c);
+	expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
+	end_close(&c, NULL);
+	end_close(&s, NULL);
+	VERB(rdma_destroy_id(bound) == 0);
+}
+
 static void live_with_ids(int life)
 {
-	struct rdma_cm_id *l = listener_at(&addr[0]);
+	struct rdma_cm_id *l = listener_at(&addr[0]), *bound = bind_any(7472);
 	struct end c, s;
 
 	connect_ids(&c, &s, l);
@@ -145,6 +170,71 @@ static void live_with_ids(int life)
 	VERB(!listens(NULL) && no_devices());
 	printf("closed %d\n", life);
 	VERB(rig_eventually(listens, NULL));
+	listen_at_last(bound);
+}
+
+/* ---- the context that ids share ---- */
+
+static struct ibv_context *shared_context(void)
+{
+	struct ibv_context **list = rdma_get_devices(NULL), *ret;
+
+	VERB(list && list[0]);
+	ret = list[0];
+	rdma_free_devices(list);
+	return ret;
+}
+
+/* A wildcard takes no device: the next daemon is one before it has a port. */
+static bool has_domain(void *arg)
+{
+	struct ibv_pd *pd;
+
+	VERB(rdma_destroy_id(bind_any(0)) == 0);
+	pd = ibv_alloc_pd(arg);
+	VERB(pd || errno == EPIPE);
+	return pd && ibv_dealloc_pd(pd) == 0;
+}
+
+static struct ibv_cq *make_cq(struct ibv_comp_channel *ch)
+{
+	struct ibv_cq *cq = ibv_create_cq(ch->context, 4, NULL, ch, 0);
+
+	VERB(cq && ibv_req_notify_cq(cq, 0) == 0);
+	return cq;
+}
+
+static int error_of_channel(struct ibv_comp_channel *ch)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	VERB(ibv_get_cq_event(ch, &cq, &context) == -1);
+	return errno;
+}
+
+/* The end of each daemon is an event, and stays one while nobody reads it; the thread that waits
+ * for it is there again. The channel serves the next CQ. */
+static void live_with_context(int life, unsigned ends)
+{
+	struct ibv_context *ctx = shared_context();
+	struct ibv_comp_channel *ch = ibv_create_comp_channel(ctx);
+	struct ibv_cq *cq;
+
+	VERB(ch && fcntl(ch->fd, F_SETFL, O_NONBLOCK) == 0);
+	for (unsigned i = 0; i < ends; i++)
+		wait_for_end(ctx);
+	VERB(!readable(ctx->async_fd));
+	for (int i = 0; i < 2; i++) {
+		cq = make_cq(ch);
+		VERB(error_of_channel(ch) == EAGAIN);
+		printf("waiting %d\n", life + i);
+		wait_for_end(ctx);
+		VERB(error_of_channel(ch) == EIO && ibv_destroy_cq(cq) == 0);
+		printf("closed %d\n", life + i);
+		VERB(rig_eventually(has_domain, ctx));
+	}
+	VERB(ibv_destroy_comp_channel(ch) == 0);
 }
 
 int main(int argc, char **argv)
@@ -154,6 +244,7 @@ int main(int argc, char **argv)
 	live_with_verbs(1);
 	live_with_ids(2);
 	live_with_ids(3);
+	live_with_context(4, 2);
 	VERB(opens(NULL) && !no_devices());
 	printf("ok a daemon that starts again\n");
 	return 0;

@@ -64,38 +64,50 @@ static void fill_device(struct host *h, unsigned i)
 
 /* ---- connections ---- */
 
-static int query_addrs(struct host *h, struct ddp_ctx *ddp)
+struct opened {
+	struct ddp_ctx *ddp;
+	struct ddp_caps caps;
+	struct sockaddr_storage addr;
+	struct gid_table gids;
+};
+
+static int query_addrs(struct opened *o)
 {
 	struct sockaddr_storage addrs[GID_TABLE_MAX];
-	int n = ddp_query_addrs(ddp, addrs, GID_TABLE_MAX);
+	int n = ddp_query_addrs(o->ddp, addrs, GID_TABLE_MAX);
 
 	if (n <= 0)
 		return -EADDRNOTAVAIL;
-	h->addr = addrs[0];
-	gid_table_fill(&h->gids, addrs, n < GID_TABLE_MAX ? (unsigned)n : GID_TABLE_MAX);
-	h->gid = h->gids.gid[0];
+	o->addr = addrs[0];
+	gid_table_fill(&o->gids, addrs, n < GID_TABLE_MAX ? (unsigned)n : GID_TABLE_MAX);
 	return 0;
 }
 
-/* On failure h is as before, but for its addresses. */
-static int connect_host(struct host *h)
+/* It waits for the daemon. */
+static int open_connection(const char *socket, struct opened *ret)
 {
-	const struct ddp_open_attr attr = {.struct_size = sizeof(attr), .socket = h->socket};
-	struct ddp_caps caps = DDP_INIT(ddp_caps);
-	struct ddp_ctx *ddp;
-	int r = ddp_open(&attr, &ddp);
+	const struct ddp_open_attr attr = {.struct_size = sizeof(attr), .socket = socket};
+	int r = ddp_open(&attr, &ret->ddp);
 
 	if (r)
 		return r;
-	r = ddp_query(ddp, &caps);
+	ret->caps = (struct ddp_caps)DDP_INIT(ddp_caps);
+	r = ddp_query(ret->ddp, &ret->caps);
 	if (r == 0)
-		r = query_addrs(h, ddp);
-	if (r) {
-		ddp_close(ddp);
-		return r;
-	}
-	h->ddp = ddp;
-	h->caps = caps;
+		r = query_addrs(ret);
+	if (r)
+		ddp_close(ret->ddp);
+	return r;
+}
+
+/* The lock is held. */
+static void use_connection(struct host *h, const struct opened *o)
+{
+	h->ddp = o->ddp;
+	h->caps = o->caps;
+	h->addr = o->addr;
+	h->gids = o->gids;
+	h->gid = o->gids.gid[0];
 	h->generation = fork_generation();
 	h->has_thread = false;
 	h->port_down = false;
@@ -104,7 +116,17 @@ static int connect_host(struct host *h)
 	h->timers = NULL;
 	h->timer_fd = -1;
 	memset(&h->numbers, 0, sizeof(h->numbers));
-	return 0;
+}
+
+/* On failure h is as before. */
+static int connect_host(struct host *h)
+{
+	struct opened o;
+	int r = open_connection(h->socket, &o);
+
+	if (r == 0)
+		use_connection(h, &o);
+	return r;
 }
 
 /* Appends it. Returns 0 or a negative errno value. */
@@ -204,18 +226,31 @@ struct host *host_at(unsigned i)
 
 /* ---- threads ---- */
 
+/* Those of this process for events. One that ends is no longer counted a moment before it is gone:
+ * then it is one of the program's. */
+static unsigned threads, threads_generation; /* guarded by the lock */
+
+/* fork() leaves them behind. The lock is held. */
+static void forget_threads(void)
+{
+	if (threads_generation == fork_generation())
+		return;
+	threads_generation = fork_generation();
+	threads = 0;
+}
+
 bool host_pause(void)
 {
-	unsigned own = 1;
+	unsigned all;
 	struct stat st;
 
 	pthread_mutex_lock(&gate);
 	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < count; i++)
-		own += hosts[i]->has_thread && hosts[i]->generation == fork_generation();
+	forget_threads();
+	all = 1 + threads;
 	pthread_mutex_unlock(&lock);
 	/* Not stat(), which device_files replaces. */
-	return fstatat(AT_FDCWD, "/proc/self/task", &st, 0) == 0 && st.st_nlink == 2 + own;
+	return fstatat(AT_FDCWD, "/proc/self/task", &st, 0) == 0 && st.st_nlink == 2 + all;
 }
 
 void host_resume(void)
@@ -342,13 +377,18 @@ static bool run_events(struct host *h, const struct pollfd *p)
 }
 
 /* Timers that start now have no thread. */
-static void close_timer(struct host *h, unsigned connection, int fd)
+static void end_thread(struct host *h, unsigned connection, int timer_fd)
 {
+	pthread_mutex_lock(&gate);
 	pthread_mutex_lock(&h->event_lock);
 	if (h->connection == connection)
 		h->timer_fd = -1;
 	pthread_mutex_unlock(&h->event_lock);
-	close(fd);
+	close(timer_fd);
+	pthread_mutex_lock(&lock);
+	threads--;
+	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&gate);
 }
 
 static void *event_thread(void *arg)
@@ -370,15 +410,32 @@ static void *event_thread(void *arg)
 		pthread_mutex_unlock(&h->event_lock);
 		pthread_mutex_unlock(&gate);
 	} while (open);
-	close_timer(h, connection, p[2].fd);
+	end_thread(h, connection, p[2].fd);
 	return NULL;
 }
 
-/* The program's signals are not for this thread. */
-static int start_event_thread(struct host *h)
+/* The program's signals are not for this thread. The lock is held. */
+static int create_thread(struct host *h)
 {
 	pthread_t thread;
 	sigset_t all, old;
+	int r;
+
+	forget_threads();
+	threads++;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&thread, NULL, event_thread, h);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (r)
+		threads--;
+	else
+		pthread_detach(thread);
+	return r;
+}
+
+static int start_event_thread(struct host *h)
+{
 	int r;
 
 	h->async_fd = ddp_async_fd(h->ddp);
@@ -387,16 +444,11 @@ static int start_event_thread(struct host *h)
 	h->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	if (h->timer_fd < 0)
 		return errno;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&thread, NULL, event_thread, h);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (r == 0) {
-		pthread_detach(thread);
-		return 0;
+	r = create_thread(h);
+	if (r) {
+		close(h->timer_fd);
+		h->timer_fd = -1;
 	}
-	close(h->timer_fd);
-	h->timer_fd = -1;
 	return r;
 }
 
@@ -437,20 +489,32 @@ struct ddp_ctx *host_ddp(struct host *h)
 
 /* ---- the next daemon ---- */
 
+/* As its socket says: a daemon that runs may be slow to answer. */
 static bool has_ended(struct host *h)
 {
-	struct ddp_caps caps = DDP_INIT(ddp_caps);
+	struct pollfd p = {.fd = ddp_fd(h->ddp)};
 
-	return h->generation == fork_generation() && ddp_query(h->ddp, &caps) == -EPIPE;
+	return h->generation == fork_generation() && poll(&p, 1, 0) > 0;
 }
 
-/* What a parent made is not in the way of its child. The caller holds event_lock. */
+/* The objects of a parent are not in the way of its child. The caller holds event_lock. */
 static bool has_objects(const struct host *h)
 {
 	for (const struct host_watch *w = h->watches; w; w = w->next)
-		if (!w->renew && is_for(w, w->ddp))
+		if (!w->stays && is_for(w, w->ddp))
 			return true;
 	return false;
+}
+
+/* EPIPE: the daemon has ended, and all is closed. 0: it runs. The thread may not have run since the
+ * end. The caller holds event_lock. */
+static int state_of(struct host *h)
+{
+	if (!has_ended(h))
+		return 0;
+	host_hand_out(h);
+	hand_out_async(h);
+	return has_objects(h) ? EBUSY : EPIPE;
 }
 
 /* Another thread may be in a call with the connection that ended now, so the one before it is
@@ -459,40 +523,59 @@ static void retire(struct host *h, struct ddp_ctx *ended)
 {
 	ddp_close(h->former);
 	h->former = ended;
-	h->connection++;
 	for (struct host_watch *w = h->watches; w; w = w->next)
-		if (w->renew)
+		if (w->renew && is_for(w, w->ddp))
 			w->renew(w);
 }
 
-/* The thread may not have run since the end of the daemon. The caller holds event_lock. */
-static int connect_next(struct host *h)
+/* The caller holds event_lock. */
+static void take_next(struct host *h, const struct opened *next)
 {
 	struct ddp_ctx *ended = h->ddp;
-	int r;
+	bool had_thread;
 
-	host_hand_out(h);
-	hand_out_async(h);
-	if (has_objects(h))
-		return EBUSY;
 	if (h->end_ports)
 		h->end_ports(h);
 	pthread_mutex_lock(&lock);
-	r = connect_host(h);
+	had_thread = h->has_thread;
+	h->connection++;
+	use_connection(h, next);
+	if (had_thread)
+		start_once(h);
 	pthread_mutex_unlock(&lock);
-	if (r == 0)
-		retire(h, ended);
-	return -r;
+	retire(h, ended);
 }
 
-int host_revive(struct host *h)
+static int state_now(struct host *h)
 {
 	int r;
 
 	pthread_mutex_lock(&h->event_lock);
-	r = has_ended(h) ? connect_next(h) : 0;
+	r = state_of(h);
 	pthread_mutex_unlock(&h->event_lock);
 	return r;
+}
+
+/* No lock is held while the daemon answers: it may take long, and others are not to wait for it.
+ * Meanwhile another thread may have connected. */
+int host_revive(struct host *h)
+{
+	struct opened next;
+	int r = state_now(h);
+
+	if (r != EPIPE)
+		return r;
+	r = open_connection(h->socket, &next);
+	if (r)
+		return -r;
+	pthread_mutex_lock(&h->event_lock);
+	r = state_of(h);
+	if (r == EPIPE)
+		take_next(h, &next);
+	else
+		ddp_close(next.ddp);
+	pthread_mutex_unlock(&h->event_lock);
+	return r == EPIPE ? 0 : r;
 }
 
 void host_revive_all(void)

@@ -19,10 +19,11 @@
  * the daemon. */
 struct host_watch {
 	void (*event)(struct host_watch *w, enum ddp_async_type type);
-	/* The next connection begins, see host_revive(); NULL: the receiver is of one connection.
-	 * The caller holds event_lock. */
+	/* The next connection begins, see host_revive(). May be NULL. The caller holds event_lock.
+	 */
 	void (*renew)(struct host_watch *w);
 	const void *ddp;
+	bool stays;          /* it is of the device, and not of one connection */
 	bool inherited;      /* a child of fork() has it, too */
 	unsigned generation; /* of the process that added it: see fork.h */
 	struct host_watch *next;
@@ -46,7 +47,7 @@ struct host {
 	uint64_t guid;
 	/* Held while an event is handed out, and while a receiver of events is destroyed. */
 	pthread_mutex_t event_lock;
-	bool has_thread;
+	bool has_thread;            /* one was started for this connection */
 	int async_fd;               /* negative: the daemon is too old */
 	bool port_down;             /* as its last event said; guarded by event_lock */
 	struct host_watch *watches; /* guarded by event_lock */
@@ -79,9 +80,10 @@ struct ddp_ctx *host_ddp(struct host *h);
 
 /*
  * Connects to the daemon that serves the socket now, if that of the connection has ended. Objects
- * of a connection can only be destroyed after its end, so this happens when no receiver is of it
- * alone. Returns 0 if the daemon of the connection runs, EBUSY while there are objects, or
- * the positive errno value of ddp_open(). host_revive_all() does it with all hosts.
+ * of a connection can only be destroyed after its end, so this happens when each receiver stays.
+ * Returns 0 if the daemon of the connection runs, which is not asked; EBUSY while there are
+ * objects; or the positive errno value of ddp_open(). host_revive_all() does it with all hosts. The
+ * caller holds no lock.
  */
 int host_revive(struct host *h);
 void host_revive_all(void);

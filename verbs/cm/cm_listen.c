@@ -9,14 +9,17 @@
 #include "verbs/cm/cm_addr.h"
 #include "verbs/verbs/context.h"
 
-/* A listener besides id->end: at one more daemon, or of a bound port. */
+/* A listener besides id->end: at one more daemon, or of a bound port. The next daemon of the device
+ * gets it, too, as a wildcard of the kernel listens at devices that are added. */
 struct cm_also {
 	struct event_sink sink;
+	struct host_watch watch;
 	struct cm_id *id;
 	struct host *host;
 	struct ibv_context *context;
-	struct ddp_id *ddp;
-	bool refuses; /* guarded by the host's event_lock */
+	struct sockaddr_storage at;
+	struct ddp_id *ddp; /* NULL: the next daemon refused it */
+	bool refuses;       /* guarded by the host's event_lock */
 	struct cm_also *next;
 };
 
@@ -76,19 +79,46 @@ static void on_also_event(struct event_sink *sink, const struct ddp_cm_event *ev
 		a->id->on_request(a->id, a->host, a->context, ev);
 }
 
-static int open_also(struct cm_also *a, const struct sockaddr_storage *at)
+static int listen_also(struct cm_also *a)
+{
+	int r = ddp_create_id(host_ddp(a->host), &a->sink, &a->ddp);
+
+	if (r)
+		return r;
+	r = listen_for_id(a->ddp, &a->at);
+	if (r) {
+		ddp_destroy_id(a->ddp);
+		a->ddp = NULL;
+	}
+	return r;
+}
+
+/* The end of a daemon is an event of the id, if the program chose that daemon. */
+static void on_also_async(struct host_watch *w, enum ddp_async_type type)
+{
+	(void)w;
+	(void)type;
+}
+
+static void listen_again(struct host_watch *w)
+{
+	struct cm_also *a = CONTAINER(w, struct cm_also, watch);
+
+	ddp_destroy_id(a->ddp);
+	a->ddp = NULL;
+	listen_also(a);
+}
+
+static int open_also(struct cm_also *a)
 {
 	int r;
 
 	a->context = context_of_cm(a->host);
 	if (!a->context)
 		return -errno;
-	r = ddp_create_id(host_ddp(a->host), &a->sink, &a->ddp);
-	if (r)
-		return r;
-	r = listen_for_id(a->ddp, at);
-	if (r)
-		ddp_destroy_id(a->ddp);
+	r = listen_also(a);
+	if (r == 0)
+		host_add_watch(a->host, &a->watch);
 	return r;
 }
 
@@ -105,11 +135,13 @@ static int add_host(struct cm_id *id, struct host *h)
 		return -ENOMEM;
 	*a = (struct cm_also){
 		.sink.event = on_also_event,
+		.watch = {.event = on_also_async, .renew = listen_again, .stays = true},
 		.id = id,
 		.host = h,
+		.at = at,
 		.next = id->also,
 	};
-	r = open_also(a, &at);
+	r = open_also(a);
 	if (r)
 		free(a);
 	else
@@ -118,12 +150,15 @@ static int add_host(struct cm_id *id, struct host *h)
 }
 
 /* A bound id has its listeners: another one would lose the requests that wait for them. They are of
- * no use in a child of fork(). */
+ * no use in a child of fork(), or if the daemon has ended. */
 static int listen_bound(const struct cm_id *id)
 {
 	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
-	int r = ddp_query_id(id->also->ddp, &attr);
+	struct ddp_caps caps = DDP_INIT(ddp_caps);
+	int r = ddp_query(host_ddp(id->host), &caps);
 
+	for (const struct cm_also *a = id->also; r == 0 && a; a = a->next)
+		r = a->ddp ? ddp_query_id(a->ddp, &attr) : -EADDRINUSE;
 	return r == 0 && id->listening ? -EINVAL : r;
 }
 
@@ -160,6 +195,7 @@ void cm_listen_end(struct cm_id *id)
 		id->also = a->next;
 		pthread_mutex_lock(&a->host->event_lock);
 		ddp_destroy_id(a->ddp);
+		host_remove_watch(a->host, &a->watch);
 		pthread_mutex_unlock(&a->host->event_lock);
 		free(a);
 	}

@@ -152,21 +152,6 @@ void async_forget(struct async *a, const void *element)
 	pthread_mutex_unlock(&a->lock);
 }
 
-void async_drop(struct async *a)
-{
-	renew_queue(a);
-	pthread_mutex_lock(&a->lock);
-	while (a->first) {
-		struct async_event *e = a->first;
-
-		a->first = e->next;
-		free_event(e);
-		a->owed += !semaphore_take(a->fd);
-	}
-	a->last = &a->first;
-	pthread_mutex_unlock(&a->lock);
-}
-
 /* ---- the program ---- */
 
 /* The context of the object; NULL: the event is one of the device, which is there to the end. */

@@ -38,7 +38,4 @@ void async_push(struct async *a, const struct ibv_async_event *ev);
  * any more. The caller holds no lock: the program may need any before it acknowledges. */
 void async_forget(struct async *a, const void *element);
 
-/* Deletes all queued events; no object is left that the program knows of. */
-void async_drop(struct async *a);
-
 #endif

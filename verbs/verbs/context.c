@@ -153,18 +153,13 @@ __attribute__((constructor)) static void hold_contexts_lock(void)
 	fork_hold(FORK_LISTS, &lock);
 }
 
-/* The program got or ignored the end of the daemon before. */
-static void on_next_daemon(struct host_watch *w)
-{
-	async_drop(&CONTAINER(w, struct context, watch)->async);
-}
-
+/* It serves each connection. Its queue keeps the end of one, for a program may read that late. */
 static struct ibv_context *open_shared(struct host *h)
 {
 	struct ibv_context *ret = open_context(h);
 
 	if (ret)
-		context_of(ret)->watch.renew = on_next_daemon;
+		context_of(ret)->watch.stays = true;
 	return ret;
 }
 
