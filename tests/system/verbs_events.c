@@ -11,7 +11,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "tests/system/verbs_cm_rig.h"
 
@@ -333,12 +335,17 @@ static void count(int sig)
 	signals++;
 }
 
-static void handle(int flags)
+/* As programs have it for Ctrl-C, so that a second one ends them. */
+static void count_once(int sig)
 {
-	const struct sigaction sa = {.sa_handler = count, .sa_flags = flags};
+	signal(sig, SIG_DFL);
+	signals++;
+}
 
+static void handle(const struct sigaction *how)
+{
 	signals = 0;
-	VERB(sigaction(SIGUSR1, &sa, NULL) == 0);
+	VERB(sigaction(SIGUSR1, how, NULL) == 0);
 }
 
 static void *wait_for_event(void *ch)
@@ -355,15 +362,70 @@ static bool was_called(void *thread)
 	return signals >= 5;
 }
 
+struct waiter {
+	struct ibv_comp_channel *ch;
+	atomic_int tid; /* 0: it has not begun */
+};
+
+static void *wait_for_signal(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->tid = gettid();
+	VERB(!wait_for_event(w->ch) && errno == EINTR);
+	return NULL;
+}
+
+static bool sleeps(void *arg)
+{
+	const struct waiter *w = arg;
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", w->tid);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	VERB(fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
+	fclose(f);
+	return state == 'S';
+}
+
 static bool has_ended(void *thread)
 {
-	pthread_kill(*(pthread_t *)thread, SIGUSR1);
 	return rig_joined(*(pthread_t *)thread, 10);
+}
+
+static void end_wait(struct ibv_comp_channel *ch, const struct sigaction *how)
+{
+	struct waiter w = {.ch = ch};
+	pthread_t thread;
+
+	handle(how);
+	VERB(pthread_create(&thread, NULL, wait_for_signal, &w) == 0);
+	VERB(rig_eventually(sleeps, &w));
+	pthread_kill(thread, SIGUSR1);
+	VERB(rig_eventually(has_ended, &thread) && signals == 1);
+}
+
+/* Also if the handler is gone after its signal. */
+static void end_waits(struct ibv_comp_channel *ch)
+{
+	static const struct sigaction how[] = {
+		{.sa_handler = count},
+		{.sa_handler = count, .sa_flags = SA_RESETHAND},
+		{.sa_handler = count_once},
+	};
+
+	for (unsigned i = 0; i < sizeof(how) / sizeof(how[0]); i++)
+		end_wait(ch, &how[i]);
+	signal(SIGUSR1, SIG_DFL);
 }
 
 /* As read() of a device file: a handler decides whether its signal ends the wait. */
 static void signaled_wait(void)
 {
+	const struct sigaction restarts = {.sa_handler = count, .sa_flags = SA_RESTART};
 	struct ibv_comp_channel *ch;
 	struct ibv_cq *cq;
 	pthread_t thread;
@@ -371,16 +433,13 @@ static void signaled_wait(void)
 
 	VERB(ch = ibv_create_comp_channel(a.ctx));
 	VERB(cq = ibv_create_cq(a.ctx, 8, NULL, ch, 0));
-	handle(SA_RESTART);
+	handle(&restarts);
 	VERB(pthread_create(&thread, NULL, wait_for_event, ch) == 0);
 	VERB(rig_eventually(was_called, &thread));
 	flush_armed(cq);
 	VERB(pthread_join(thread, &got) == 0 && got == cq);
 	ibv_ack_cq_events(cq, 1);
-	handle(0);
-	VERB(pthread_create(&thread, NULL, wait_for_event, ch) == 0);
-	VERB(rig_eventually(has_ended, &thread));
-	VERB(signal(SIGUSR1, SIG_DFL) == count);
+	end_waits(ch);
 	VERB(ibv_destroy_cq(cq) == 0);
 	VERB(ibv_destroy_comp_channel(ch) == 0);
 }

@@ -19,6 +19,8 @@
  * with poll() or epoll, and set O_NONBLOCK. The daemon rings that of a CQ; a CQ with completions
  * that the library itself made has a second one, which counts their events. */
 
+enum { SHORT_MS = 1 }; /* a wait in which signals are held back */
+
 struct channel {
 	struct ibv_comp_channel ibv; /* first */
 	unsigned generation;         /* of the process whose CQs it has */
@@ -219,7 +221,8 @@ static int take_event(struct channel *ch, struct cq *c, unsigned removals)
 }
 
 /* A program may have a handler that ends read(), which reads the channels of hardware: one without
- * SA_RESTART. Other handlers end epoll_wait() as well, and a stop of the process does. */
+ * SA_RESTART. Other handlers end epoll_wait() as well, and a stop of the process does. This takes
+ * longer than a small message. */
 static bool has_interrupting_handler(void)
 {
 	struct sigaction sa;
@@ -231,14 +234,43 @@ static bool has_interrupting_handler(void)
 	return false;
 }
 
+/* With this mask of signals. A handler may be gone after its signal, by SA_RESETHAND or because it
+ * sets SIG_DFL: the wait begins with a look for it. */
+static int wait_long(const struct ibv_comp_channel *channel, struct epoll_event *ev,
+		     const sigset_t *mask)
+{
+	bool ends;
+	int n;
+
+	do {
+		ends = has_interrupting_handler();
+		n = epoll_pwait(channel->fd, ev, 1, timeout_of(channel), mask);
+	} while (n < 0 && errno == EINTR && !ends && !has_interrupting_handler());
+	return n;
+}
+
+/* Signals are held back while the wait is short, until handlers are known. */
+static int wait_for_cq(const struct ibv_comp_channel *channel, struct epoll_event *ev)
+{
+	sigset_t all, mask;
+	int n;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &mask);
+	n = epoll_wait(channel->fd, ev, 1, SHORT_MS);
+	if (n <= 0)
+		n = wait_long(channel, ev, &mask);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	return n;
+}
+
 /* The next CQ with an event. */
 static int await_cq(const struct ibv_comp_channel *channel, struct epoll_event *ev)
 {
-	int n;
+	int n = epoll_wait(channel->fd, ev, 1, 0);
 
-	do
-		n = epoll_wait(channel->fd, ev, 1, timeout_of(channel));
-	while (n < 0 && errno == EINTR && !has_interrupting_handler());
+	if (n == 0 && timeout_of(channel))
+		n = wait_for_cq(channel, ev);
 	if (n == 0)
 		errno = EAGAIN;
 	return n > 0 ? 0 : -1;
