@@ -277,11 +277,21 @@ static struct rdma_cm_id *with_backlog(__be16 port, bool asks, int backlog)
 	return l;
 }
 
-static void ask_for(struct end *c, struct rdma_cm_id *l)
+static void ask_from(unsigned device, struct end *c, struct rdma_cm_id *l)
 {
-	resolve(c, 1, 0, rdma_get_src_port(l));
+	resolve(c, device, 0, rdma_get_src_port(l));
 	make_qp(c);
 	ask(c, 0);
+}
+
+/* Rejects requests that the program has taken. */
+static void reject_taken(struct end *s, int n)
+{
+	for (int i = 0; i < n; i++) {
+		VERB(rdma_reject(s[i].id, NULL, 0) == 0 && rdma_destroy_id(s[i].id) == 0);
+		end_free(&s[i]);
+		VERB(strcmp(next_event(clients), "REJECTED") == 0);
+	}
 }
 
 /* As many requests wait as the backlog says, and further ones are refused. Those that the program
@@ -293,17 +303,13 @@ static void backlog_holds(__be16 port, bool asks)
 	struct end c[ALL], s[ALL - 1];
 
 	for (int i = 0; i < ALL - 1; i++)
-		ask_for(&c[i], l);
+		ask_from(1, &c[i], l);
 	VERB(strcmp(next_event(clients), "REJECTED") == 0);
 	take_request(&s[0], l);
-	ask_for(&c[ALL - 1], l);
+	ask_from(1, &c[ALL - 1], l);
 	for (int i = 1; i < ALL - 1; i++)
 		take_request(&s[i], l);
-	for (int i = 0; i < ALL - 1; i++) {
-		VERB(rdma_reject(s[i].id, NULL, 0) == 0 && rdma_destroy_id(s[i].id) == 0);
-		end_free(&s[i]);
-		VERB(strcmp(next_event(clients), "REJECTED") == 0);
-	}
+	reject_taken(s, ALL - 1);
 	for (int i = 0; i < ALL; i++)
 		end_close(&c[i], NULL);
 	VERB(rdma_destroy_id(l) == 0);
@@ -319,6 +325,35 @@ static void backlogs_hold(void)
 	l = with_backlog(0, false, -1); /* as many as the daemon holds */
 	VERB(rdma_destroy_id(l) == 0);
 	puts("a backlog is that of rdma_listen(), for a port of either side");
+}
+
+/* The requests of one address take a quarter, but at least 16; then there is room for another one.
+ */
+static void share_holds(int backlog, int share)
+{
+	enum { MOST = 20 };
+	struct rdma_cm_id *l = with_backlog(0, false, backlog);
+	struct end c[MOST + 2], s[MOST + 1];
+
+	VERB(share <= MOST);
+	for (int i = 0; i <= share; i++)
+		ask_from(1, &c[i], l);
+	VERB(strcmp(next_event(clients), "REJECTED") == 0);
+	ask_from(0, &c[share + 1], l);
+	for (int i = 0; i <= share; i++)
+		take_request(&s[i], l);
+	VERB(s[share].id->route.addr.dst_sin.sin_addr.s_addr == addr[0].sin_addr.s_addr);
+	reject_taken(s, share + 1);
+	for (int i = 0; i < share + 2; i++)
+		end_close(&c[i], NULL);
+	VERB(rdma_destroy_id(l) == 0);
+}
+
+static void shares_hold(void)
+{
+	share_holds(24, 16);
+	share_holds(80, 20);
+	puts("one address has a quarter of a backlog");
 }
 
 /* A program that binds to connect hears of no peer that asks its port. */
@@ -385,6 +420,7 @@ int main(int argc, char **argv)
 	taken_ports();
 	bound_ports_wait();
 	backlogs_hold();
+	shares_hold();
 	active_ports_refuse();
 	ids_have_addresses();
 	return 0;

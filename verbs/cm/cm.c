@@ -431,7 +431,7 @@ static void push(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_ty
 static void on_session_request(struct cm_id *listener, struct host *host,
 			       struct ibv_context *context, const struct ddp_cm_event *ev)
 {
-	const bool wanted = !cm_datagram_asks(ev) && cm_event_has_room(listener);
+	const bool wanted = !cm_datagram_asks(ev) && cm_event_has_room(listener, &ev->peer);
 	struct cm_id *id = wanted ? cm_new(NULL, listener->ibv.context, listener->ibv.ps) : NULL;
 	size_t len = ev->private_len;
 

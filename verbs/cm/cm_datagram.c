@@ -137,7 +137,7 @@ static void on_datagram_event(struct event_sink *sink, const struct ddp_cm_event
 static void on_datagram_request(struct cm_id *listener, struct host *host,
 				struct ibv_context *context, const struct ddp_cm_event *from)
 {
-	const bool wanted = cm_datagram_asks(from) && cm_event_has_room(listener);
+	const bool wanted = cm_datagram_asks(from) && cm_event_has_room(listener, &from->peer);
 	struct cm_id *id = wanted ? cm_new(NULL, listener->ibv.context, listener->ibv.ps) : NULL;
 	struct rdma_cm_event ev = {
 		.listen_id = &listener->ibv,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/base/fork.h"
 #include "verbs/base/semaphore.h"
@@ -16,6 +17,9 @@
 enum { MAX_PRIVATE = 255 }; /* the length has 8 bits */
 enum { TIMEWAIT_MS = 1000 };
 enum { SPARE = 4 }; /* of an id: request, established, ended, TIMEWAIT_EXIT */
+
+/* The same as in daemon/objects/sessions/session_request.c. */
+enum { PEER_SHARE = 4, PEER_LEAST = 16 };
 
 struct cm_event {
 	struct rdma_cm_event ibv; /* first */
@@ -205,17 +209,28 @@ void cm_event_limit(struct cm_id *listener, int backlog)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Other listeners may have the same queue. */
-bool cm_event_has_room(const struct cm_id *listener)
+static unsigned share_of_address(unsigned backlog)
 {
-	unsigned n = 0, most;
+	const unsigned share = backlog / PEER_SHARE;
+
+	return share > PEER_LEAST ? share : PEER_LEAST;
+}
+
+/* Other listeners may have the same queue. Of this one it has requests alone. */
+bool cm_event_has_room(const struct cm_id *listener, const struct sockaddr_storage *peer)
+{
+	unsigned n = 0, same = 0, most;
 
 	pthread_mutex_lock(&lock);
 	most = listener->backlog;
-	for (const struct cm_event *e = channel_of(listener)->first; most && e; e = e->next)
-		n += e->ibv.listen_id == &listener->ibv;
+	for (const struct cm_event *e = channel_of(listener)->first; most && e; e = e->next) {
+		if (e->ibv.listen_id != &listener->ibv)
+			continue;
+		n++;
+		same += addr_same(&cm_of(e->ibv.id)->dst, peer);
+	}
 	pthread_mutex_unlock(&lock);
-	return most == 0 || n < most;
+	return most == 0 || (n < most && same < share_of_address(most));
 }
 
 static void on_timewait(struct host_timer *t)
