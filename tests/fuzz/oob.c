@@ -20,6 +20,7 @@
 #include "verbs/verbs/qp_rnr.h"
 
 enum { STEPS = 120, QPS = 4, IDS = 512, PORT = 0x1234, MAGIC = 0x64647671, PEERS = 3 };
+enum { PORT_QPS = 192 /* queue pairs of a port; one address has a quarter of its backlog */ };
 
 /* An id of the library; the queue pairs of it are numbers. */
 struct ddp_id {
@@ -94,7 +95,7 @@ int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, in
 {
 	(void)addr;
 	(void)port;
-	must(backlog > 0 && number_of(id) < nids);
+	must(backlog / 4 >= PORT_QPS * OOB_REQUESTS && number_of(id) < nids);
 	if (fails())
 		return -EADDRINUSE;
 	id->listens = true;

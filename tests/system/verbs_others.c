@@ -2,7 +2,8 @@
 /*
  * A program for libibverbs at two devices. Promise: a queue pair without rdma_cm is connected to
  * the peer that its program names, also if others ask it for a session before that: before its
- * peer, after it, from the peer's address or from another one. Those others are rejected.
+ * peer, after it, from the peer's address or from another one. Those others are rejected. Requests
+ * that wait at other queue pairs of its process make no difference.
  *
  *   verbs_others      exit status 0 if it held
  */
@@ -123,6 +124,30 @@ static void meets(unsigned others, unsigned peers, unsigned before, unsigned aft
 	printf("ok %u requests before that of the peer, and %u after it\n", before, after);
 }
 
+/* 80 requests of one address wait. A listener with 256 places has no room for a further one. */
+static void meets_beside_others(void)
+{
+	enum { FULL = 10, EACH = 8 };
+	struct ibv_qp *full[FULL], *other[FULL * EACH];
+	struct ibv_qp *qp = new_qp(&at[1]), *peer = new_qp(&at[0]);
+
+	for (unsigned i = 0; i < FULL; i++)
+		full[i] = new_qp(&at[1]);
+	for (unsigned i = 0; i < FULL * EACH; i++) {
+		other[i] = new_qp(&at[0]);
+		rig_to_rtr(other[i], full[i / EACH]->qp_num, &at[1].gid);
+	}
+	rig_to_rtr(peer, qp->qp_num, &at[1].gid);
+	rig_to_rtr(qp, peer->qp_num, &at[0].gid);
+	move_bytes(&at[0], peer, qp);
+	for (unsigned i = 0; i < FULL * EACH; i++)
+		VERB(state_of(other[i]) == IBV_QPS_RTR && ibv_destroy_qp(other[i]) == 0);
+	for (unsigned i = 0; i < FULL; i++)
+		VERB(ibv_destroy_qp(full[i]) == 0);
+	VERB(ibv_destroy_qp(qp) == 0 && ibv_destroy_qp(peer) == 0);
+	printf("ok %u requests wait at other queue pairs\n", FULL * EACH);
+}
+
 static void open_sides(void)
 {
 	struct side one;
@@ -146,6 +171,7 @@ int main(void)
 	meets(0, 0, MANY - 3, 3);
 	meets(1, 0, 3, MANY - 3);
 	meets(0, 1, 0, MANY);
+	meets_beside_others();
 	for (unsigned i = 0; i < 2; i++)
 		side_close(&at[i]);
 	puts("a queue pair meets the peer that its program names, also if others ask");

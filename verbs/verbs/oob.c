@@ -25,6 +25,8 @@ enum {
 	MOST = PLACES * 3 / 4, /* queue pairs of a port at a time */
 	CONNECT_MS = 600000,   /* the most that a daemon grants */
 	MAGIC = 0x64647671,    /* "ddvq" */
+	/* One address may have a quarter: all that wait, and some that give way now. */
+	BACKLOG = 4 * PLACES * OOB_REQUESTS,
 };
 
 struct oob_port {
@@ -81,7 +83,7 @@ static struct oob_port *open_port(struct host *h)
 	p->sink.event = on_oob_request;
 	if (ddp_create_id(host_ddp(h), &p->sink, &p->listener))
 		goto fail;
-	if (ddp_listen(p->listener, NULL, 0, PLACES) || ddp_query_id(p->listener, &attr)) {
+	if (ddp_listen(p->listener, NULL, 0, BACKLOG) || ddp_query_id(p->listener, &attr)) {
 		ddp_destroy_id(p->listener);
 		goto fail;
 	}

@@ -2,7 +2,8 @@
 /*
  * Session requests for a queue pair without rdma_cm, which wait until its program names the peer.
  * Any program and any peer may send one, so it is not known which is the peer's: several wait, and
- * none keeps the others out.
+ * none keeps the others out. The daemon has room for those of all queue pairs of a listener; the
+ * daemon of a peer has 128 on the way at a time (asking.h).
  *
  * The caller of each function holds event_lock of the daemon, and rejects a request whose id it
  * gets and does not accept.
