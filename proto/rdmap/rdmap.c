@@ -260,6 +260,7 @@ void rdmap_bind(struct rdmap *ep, const struct enh_terms *terms)
 	ep->term_gather = (struct ddp_gather){0};
 	memset(ep->gaps, 0, sizeof(ep->gaps));
 	ep->tagged_len = 0;
+	ep->written = (struct rdmap_written){0};
 	ep->at = (struct perr_at){0};
 	ep->reason = (struct wire_term){0};
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_BIND);

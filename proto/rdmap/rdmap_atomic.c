@@ -252,8 +252,8 @@ enum perr rdmap_atomic_deliver_imm(struct rdmap *ep, const struct ssn_rec *c)
 	if (ddp_rx_end(c) != WIRE_IMM_LEN)
 		return PERR_RDMAP_LENGTH;
 	done.imm = be_get64(s->imm);
-	done.inv_stag = ep->written;
-	ep->written = 0;
+	done.inv_stag = ep->written.len;
+	ep->written.len = 0;
 	if (is_of_send(ep, done.imm))
 		rdmap_rq_hand_on(ep->rq);
 	else

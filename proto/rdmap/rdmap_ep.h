@@ -165,6 +165,14 @@ struct rdmap_rnr {
 	struct list wait;  /* ... in assoc.not_ready */
 };
 
+/* The Write that was delivered last, for the Immediate Data after it. */
+struct rdmap_written {
+	uint32_t len;  /* bytes of the segments that follow each other in memory, up to the last */
+	uint32_t stag; /* of the next one, and ... */
+	uint64_t to;   /* ... its offset, if it continues them */
+	bool goes_on;  /* more segments of the Write follow */
+};
+
 /* The members that each message touches are the first: a daemon may have more endpoints than the
  * processor's cache has room for. */
 struct rdmap {
@@ -182,8 +190,7 @@ struct rdmap {
 	struct drr *owner;
 	struct blocks *pool;
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
-	uint32_t written; /* bytes of the Write that was delivered last, for the Immediate Data */
-	bool in_write;    /* more of its segments follow */
+	struct rdmap_written written;
 	struct rdmap_tx tx;
 	struct rdmap_sq sq;
 	struct rdmap_rq *rq; /* QN 0; raw: one for each queue, then one for notifications */

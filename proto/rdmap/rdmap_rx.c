@@ -8,6 +8,7 @@
 #include "proto/rdmap/rdmap_term.h"
 #include "util/be.h"
 #include "util/checked.h"
+#include "util/minmax.h"
 
 /* A segment being examined, and the spans for its payload. */
 struct target {
@@ -38,6 +39,21 @@ static enum perr place_write(struct rdmap *ep, const struct ssn_rec *c, struct t
 	return perr;
 }
 
+/* A program takes the sum for one range of its memory, whatever the peer sends: a segment that does
+ * not continue the one before is the first of another sum. UINT32_MAX is no length (ddp.h). */
+static void count_written(struct rdmap *ep, const struct ssn_rec *c)
+{
+	struct rdmap_written *w = &ep->written;
+	uint32_t len = ddp_rx_payload(c);
+
+	if (!w->goes_on || c->ddp.stag != w->stag || c->ddp.to != w->to)
+		w->len = 0;
+	w->len += min_u32(len, UINT32_MAX - 1 - w->len);
+	w->goes_on = !c->ddp.last;
+	w->stag = c->ddp.stag;
+	w->to = c->ddp.to + len;
+}
+
 /* A Write is placed and never delivered to the ULP (RFC 5040 5.1), except that the owner of the
  * region may ask for notices. The STag of an empty Write was not checked. */
 static enum perr deliver_write(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
@@ -45,10 +61,7 @@ static enum perr deliver_write(struct rdmap *ep, const struct ssn_rec *c, bool *
 	uint32_t notice = 0;
 
 	(void)ret_wake_tx;
-	if (!ep->in_write)
-		ep->written = 0;
-	ep->written += ddp_rx_payload(c);
-	ep->in_write = !c->ddp.last;
+	count_written(ep, c);
 	if (c->ddp.last && ep->ops->written)
 		notice = stag_notice(ep->stags, c->ddp.stag, &ep->accessor, c->ddp.to);
 	if (notice)

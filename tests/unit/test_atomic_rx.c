@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "proto/rdmap/rdmap_ep.h"
 #include "tests/lib/assoc_test.h"
 #include "tests/lib/fake.h"
 #include "util/be.h"
@@ -132,6 +133,73 @@ Test(atomic_rx, immediate_data_has_8_bytes_and_a_receive)
 		fake_push(pair_segment(FAKE_SID, 1, &h, bytes, 8));
 		fake_expect_terminate(PERR_NO_BUFFER);
 	}
+}
+
+/* A segment of a Write without L: the next one belongs to it. */
+static struct pair_msg write_part(uint16_t ssn, uint32_t stag, uint64_t to, uint32_t len)
+{
+	static const uint8_t bytes[FAKE_MEM];
+	struct wire_ddp h = fake_header(WIRE_OP_WRITE);
+
+	h.tagged = true;
+	h.last = false;
+	h.stag = stag;
+	h.to = to;
+	return pair_segment(FAKE_SID, ssn, &h, bytes, len);
+}
+
+/* The Write ends with an empty segment, and Immediate Data follow: bytes of the Write. */
+static uint32_t written_before(uint16_t ssn, uint32_t stag, uint64_t to)
+{
+	struct pair_msg end = write_part(ssn, stag, to, 0);
+	struct wire_ddp imm = fake_header(WIRE_OP_IMM);
+
+	end.b[2] |= 0x40;
+	imm.msn = 1;
+	fake_post_recvs(1, 8);
+	fake_push(end);
+	fake_push(pair_segment(FAKE_SID, (uint16_t)(ssn + 1), &imm, "8 bytes!", 8));
+	return pair_done(fake.qp).inv_stag;
+}
+
+Test(atomic_rx, segments_of_a_write_count_in_their_order)
+{
+	fake_push(write_part(2, FAKE_STAG, FAKE_BASE + 1400, 600));
+	fake_push(write_part(1, FAKE_STAG, FAKE_BASE, 1400));
+	cr_expect_eq(written_before(3, FAKE_STAG, FAKE_BASE + 2000), 2000);
+}
+
+/* A program takes it for the bytes of one range in its region. */
+Test(atomic_rx, a_write_counts_no_byte_twice_and_no_gap)
+{
+	static const struct {
+		uint32_t stag; /* of the first segment, which has 1,400 bytes */
+		uint64_t first, next;
+	} row[] = {
+		{FAKE_STAG, FAKE_BASE, FAKE_BASE},
+		{FAKE_STAG, FAKE_BASE, FAKE_BASE + 1399},
+		{FAKE_STAG, FAKE_BASE, FAKE_BASE + 1401},
+		{0x700, FAKE_BASE - 1400, FAKE_BASE},
+	};
+
+	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		fake_teardown();
+		fake_setup();
+		pair_region(&fake.node, 0x700, FAKE_BASE - 1400, FAKE_MEM, FAKE_ALL, 0);
+		fake_push(write_part(1, row[i].stag, row[i].first, 1400));
+		fake_push(write_part(2, FAKE_STAG, row[i].next, 100));
+		fake_push(write_part(3, FAKE_STAG, row[i].next + 100, 200));
+		cr_expect_eq(written_before(4, FAKE_STAG, row[i].next + 300), 300, "row %u", i);
+	}
+}
+
+/* UINT32_MAX is that of a daemon that does not know it. */
+Test(atomic_rx, the_bytes_of_a_write_do_not_wrap)
+{
+	fake_push(write_part(1, FAKE_STAG, FAKE_BASE, 100));
+	fake.qp->ep->written.len = UINT32_MAX - 100;
+	fake_push(write_part(2, FAKE_STAG, FAKE_BASE + 100, 1400));
+	cr_expect_eq(written_before(3, FAKE_STAG, FAKE_BASE + 1500), UINT32_MAX - 1);
 }
 
 /* rows: 7306-1.1-01 7306-1.1-03 */
