@@ -327,33 +327,25 @@ static void backlogs_hold(void)
 	puts("a backlog is that of rdma_listen(), for a port of either side");
 }
 
-/* The requests of one address take a quarter, but at least 16; then there is room for another one.
- */
-static void share_holds(int backlog, int share)
+/* The requests of one address take all but a quarter; then there is room for another one. */
+static void last_quarter_is_for_others(void)
 {
-	enum { MOST = 20 };
-	struct rdma_cm_id *l = with_backlog(0, false, backlog);
-	struct end c[MOST + 2], s[MOST + 1];
+	enum { BACKLOG = 24, SHARE = 18 };
+	struct rdma_cm_id *l = with_backlog(0, false, BACKLOG);
+	struct end c[SHARE + 2], s[SHARE + 1];
 
-	VERB(share <= MOST);
-	for (int i = 0; i <= share; i++)
+	for (int i = 0; i <= SHARE; i++)
 		ask_from(1, &c[i], l);
 	VERB(strcmp(next_event(clients), "REJECTED") == 0);
-	ask_from(0, &c[share + 1], l);
-	for (int i = 0; i <= share; i++)
+	ask_from(0, &c[SHARE + 1], l);
+	for (int i = 0; i <= SHARE; i++)
 		take_request(&s[i], l);
-	VERB(s[share].id->route.addr.dst_sin.sin_addr.s_addr == addr[0].sin_addr.s_addr);
-	reject_taken(s, share + 1);
-	for (int i = 0; i < share + 2; i++)
+	VERB(s[SHARE].id->route.addr.dst_sin.sin_addr.s_addr == addr[0].sin_addr.s_addr);
+	reject_taken(s, SHARE + 1);
+	for (int i = 0; i < SHARE + 2; i++)
 		end_close(&c[i], NULL);
 	VERB(rdma_destroy_id(l) == 0);
-}
-
-static void shares_hold(void)
-{
-	share_holds(24, 16);
-	share_holds(80, 20);
-	puts("one address has a quarter of a backlog");
+	puts("the last quarter of a backlog is for other addresses");
 }
 
 /* A program that binds to connect hears of no peer that asks its port. */
@@ -420,7 +412,7 @@ int main(int argc, char **argv)
 	taken_ports();
 	bound_ports_wait();
 	backlogs_hold();
-	shares_hold();
+	last_quarter_is_for_others();
 	active_ports_refuse();
 	ids_have_addresses();
 	return 0;

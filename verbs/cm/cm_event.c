@@ -18,9 +18,6 @@ enum { MAX_PRIVATE = 255 }; /* the length has 8 bits */
 enum { TIMEWAIT_MS = 1000 };
 enum { SPARE = 4 }; /* of an id: request, established, ended, TIMEWAIT_EXIT */
 
-/* The same as in daemon/objects/sessions/session_request.c. */
-enum { PEER_SHARE = 4, PEER_LEAST = 16 };
-
 struct cm_event {
 	struct rdma_cm_event ibv; /* first */
 	struct cm_id *holder;     /* is not destroyed before the event is acknowledged */
@@ -209,17 +206,10 @@ void cm_event_limit(struct cm_id *listener, int backlog)
 	pthread_mutex_unlock(&lock);
 }
 
-static unsigned share_of_address(unsigned backlog)
-{
-	const unsigned share = backlog / PEER_SHARE;
-
-	return share > PEER_LEAST ? share : PEER_LEAST;
-}
-
 /* Other listeners may have the same queue. Of this one it has requests alone. */
 bool cm_event_has_room(const struct cm_id *listener, const struct sockaddr_storage *peer)
 {
-	unsigned n = 0, same = 0, most;
+	unsigned n = 0, same = 0, most, last;
 
 	pthread_mutex_lock(&lock);
 	most = listener->backlog;
@@ -230,7 +220,8 @@ bool cm_event_has_room(const struct cm_id *listener, const struct sockaddr_stora
 		same += addr_same(&cm_of(e->ibv.id)->dst, peer);
 	}
 	pthread_mutex_unlock(&lock);
-	return most == 0 || (n < most && same < share_of_address(most));
+	last = most / 4;
+	return most == 0 || n < most - last || (n < most && same < last);
 }
 
 static void on_timewait(struct host_timer *t)
