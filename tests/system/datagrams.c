@@ -459,6 +459,37 @@ static void many(void)
 	ok("%d datagrams in order", ROUNDS * RIG_DEPTH);
 }
 
+/* A call follows all that were posted before it: none fails. Their Q_Key is wrong, so that nobody
+ * gets one. */
+static void before_a_call(void)
+{
+	enum { SENDS = 4096 };
+	static struct ddp_send_wr wr[SENDS];
+	struct ddp_qp_init init = side_init(&a);
+	struct ddp_sge sge = {.length = DDP_DATAGRAM_MAX};
+	struct ddp_mr *mr;
+	struct ddp_qp *qp;
+
+	MUST(ddp_alloc_mr(a.e.pd, DDP_DATAGRAM_MAX, RIG_ALL, &mr));
+	sge.addr = mr->iova;
+	sge.lkey = mr->lkey;
+	init.max_send_wr = SENDS;
+	MUST(ddp_create_qp(NULL, a.e.pd, &init, &qp));
+	for (unsigned i = 0; i < SENDS; i++) {
+		wr[i] = side_to(&a, b.num);
+		wr[i].ud.remote_qkey++;
+		wr[i].sg_list = &sge;
+		wr[i].num_sge = 1;
+		wr[i].send_flags = i + 1 < SENDS ? 0 : DDP_SEND_SIGNALED;
+		wr[i].next = i + 1 < SENDS ? &wr[i + 1] : NULL;
+	}
+	MUST(ddp_post_send(qp, wr, NULL));
+	MUST(ddp_dereg_mr(mr));
+	end_done(&a.e, DDP_WC_SEND, DDP_WC_SUCCESS);
+	MUST(ddp_destroy_qp(qp));
+	ok("%d datagrams before their memory is deregistered", SENDS);
+}
+
 int main(int argc, char **argv)
 {
 	bool same_daemon;
@@ -498,6 +529,7 @@ int main(int argc, char **argv)
 	requests();
 	handles(argv[4]);
 	many();
+	before_a_call();
 	if (!same_daemon)
 		far_reserved(argv[5]);
 	taken_number();

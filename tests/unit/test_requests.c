@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Users with many records in their sockets do not keep the daemon from those of others. */
 #include <criterion/criterion.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "daemon/base/acct.h"
+#include "daemon/base/queue.h"
+#include "daemon/objects/sessions/bells.h"
+#include "daemon/objects/sessions/qp.h"
 #include "daemon/service/attach.h"
 #include "ipc/ctl.h"
 #include "ipc/ring.h"
@@ -197,6 +201,169 @@ Test(requests, a_record_waits_for_the_bells_before_it_in_turns_with_others)
 	}
 	cr_expect_eq(many[0].c->bells.before, 0);
 	cr_expect(bell_any(many[0].c->bells.page), "the bells after it are for other turns");
+}
+
+/* Those that the record waits for are taken by turns of bells meanwhile. */
+Test(requests, bells_after_a_record_are_not_taken_for_those_before_it)
+{
+	struct client *c = many[0].c;
+
+	client_poll_bells(c);
+	for (unsigned i = 0; i < 2; i++) {
+		for (uint32_t q = 0; q < 3 * 64; q++)
+			bell_ring(c->bells.page, q);
+		if (i == 0)
+			ask(&many[0]);
+		cr_assert(attach_take_records(w, LONG));
+		cr_expect_eq(answers(&many[0]), i);
+		cr_expect(bells_take(w));
+	}
+}
+
+/* ---- queue pairs with more work than a bell takes at a time ---- */
+
+enum { ENTRIES = 1024, ROOM = 2 * ENTRIES };
+
+/* A queue pair of datagrams of the first client, and the handle of an address. */
+static struct qp *datagrams;
+static uint32_t address;
+
+static uint32_t make_cq(uint32_t entries)
+{
+	const struct msg_create_cq cq = {.hdr = {MSG_CREATE_CQ, 1}, .entries = entries};
+
+	return rig_call(&many[0], &cq, sizeof(cq));
+}
+
+static void make_datagrams(uint32_t send_cq_entries, uint32_t recv_cq_entries)
+{
+	struct msg_hdr pd = {MSG_ALLOC_PD, 1};
+	struct msg_create_qp qp = {
+		.hdr = {MSG_CREATE_QP, 1},
+		.type = MSG_QP_DATAGRAM,
+		.sq_entries = ENTRIES,
+		.rq_entries = ENTRIES,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+	};
+	struct msg_create_ah ah = {.hdr = {MSG_CREATE_AH, 1}};
+
+	ah.pd = qp.pd = rig_call(&many[0], &pd, sizeof(pd));
+	ah.remote = (struct msg_addr){.family = AF_INET, .bytes = {127, 0, 0, 1}};
+	address = rig_call(&many[0], &ah, sizeof(ah));
+	qp.send_cq = make_cq(send_cq_entries);
+	qp.recv_cq = make_cq(recv_cq_entries);
+	datagrams = idtab_get(&many[0].c->handles.qps, rig_call(&many[0], &qp, sizeof(qp)));
+}
+
+static void publish(struct ring *r, uint32_t n)
+{
+	atomic_fetch_add(&r->sh->tail, n);
+	bell_ring(many[0].c->bells.page, client_slot(datagrams->handle));
+}
+
+/* To a number that no queue pair has. */
+static void post_sends(uint32_t n, uint8_t flags)
+{
+	struct ring *r = &datagrams->wq.sq;
+	const uint32_t tail = atomic_load(&r->sh->tail);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct wqe_send *e = ring_slot(r, tail + i);
+
+		e->opcode = WQE_SEND;
+		e->flags = flags;
+		e->inv_rkey = address;
+	}
+	publish(r, n);
+}
+
+/* Turns until the record is answered. In each of them the client posts so many more requests. */
+static unsigned turns_to_answer(uint32_t more, bool bells)
+{
+	unsigned turns = 0;
+
+	ask(&many[0]);
+	for (; answers(&many[0]) == 0; turns++) {
+		uint32_t before = datagrams->wq.sq.mine;
+
+		cr_assert_lt(turns, ROOM);
+		cr_assert(attach_take_records(w, LONG));
+		cr_expect_leq(datagrams->wq.sq.mine - before, 256, "in one turn");
+		if (bells)
+			bells_take(w);
+		if (more)
+			post_sends(more, 0);
+	}
+	return turns;
+}
+
+Test(requests, a_record_waits_for_all_datagrams_before_it)
+{
+	make_datagrams(16, 16);
+	for (unsigned bells = 0; bells < 2; bells++) {
+		uint32_t begin = datagrams->wq.sq.mine;
+
+		post_sends(1000, 0);
+		cr_expect_gt(turns_to_answer(0, bells), 2, "turns are short");
+		cr_expect_eq(datagrams->wq.sq.mine - begin, 1000);
+	}
+}
+
+/* A program that posts as fast as the daemon sends waits for the datagrams before the record. */
+Test(requests, datagrams_after_a_record_do_not_hold_it)
+{
+	make_datagrams(16, 16);
+	for (unsigned bells = 0; bells < 2; bells++) {
+		uint32_t begin = datagrams->wq.sq.mine, n;
+
+		post_sends(500, 0);
+		cr_expect_lt(turns_to_answer(128, bells), 6);
+		n = datagrams->wq.sq.mine - begin;
+		cr_expect(n >= 500 && n < ENTRIES, "%u", n);
+		while (queue_waiting(&datagrams->wq.sq) > 0)
+			cr_assert(bells_take(w));
+	}
+}
+
+/* They wait until the program reads its completions. */
+Test(requests, datagrams_without_room_for_completions_do_not_hold_a_record)
+{
+	make_datagrams(16, 16);
+	post_sends(500, WQE_SIGNALED);
+	cr_expect_lt(turns_to_answer(1, false), 4);
+	cr_expect_eq(datagrams->wq.sq.mine, 16);
+}
+
+static void end_datagrams(void)
+{
+	const struct msg_handle m = {.hdr = {MSG_DISCONNECT, 1}, .handle = datagrams->handle};
+
+	rig_call(&many[0], &m, sizeof(m));
+	cr_assert_eq(datagrams->state, QP_ERROR);
+}
+
+Test(requests, a_record_waits_for_all_entries_that_are_flushed)
+{
+	make_datagrams(ROOM, ROOM);
+	end_datagrams();
+	post_sends(700, 0);
+	publish(&datagrams->wq.rq, 1000);
+	cr_expect_gt(turns_to_answer(0, false), 1, "turns are short");
+	cr_expect_eq(datagrams->wq.sq.mine, 700);
+	cr_expect_eq(datagrams->wq.rq.mine, 1000);
+}
+
+/* Those that are posted go on to be flushed meanwhile. */
+Test(requests, receives_without_room_for_completions_do_not_hold_a_record)
+{
+	make_datagrams(2 * ROOM, 16);
+	end_datagrams();
+	post_sends(500, 0);
+	publish(&datagrams->wq.rq, 1000);
+	cr_expect_lt(turns_to_answer(256, false), 4);
+	cr_expect_geq(datagrams->wq.sq.mine, 500);
+	cr_expect_eq(datagrams->wq.rq.mine, 16);
 }
 
 static void fail(struct rig_program *p)

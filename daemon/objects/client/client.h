@@ -64,7 +64,9 @@ struct client_bells {
 	uint64_t rung_ms;       /* when it rang last, or got a completion that it may answer */
 	bool answers;           /* it has rung since the last one of these */
 	uint64_t rung_words;    /* words of the page that are still to be taken */
-	uint64_t before;        /* of these, the ones that a record waits for */
+	uint64_t before;        /* words that a record waits for */
+	uint32_t record;        /* counts the records that were seen */
+	bool record_waits;      /* the last one of them */
 	struct drr turn;        /* of its user, while there are any */
 	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
 	struct event_loop_watch *watch; /* of the doorbell */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/objects/sessions/bells.h"
 
+#include "daemon/base/queue.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/memory/notice.h"
 #include "daemon/objects/sessions/qp.h"
@@ -12,29 +13,60 @@ enum {
 	ATTENTION_MS = 50, /* how long an idle client's page is still read */
 };
 
-/* Wakes the queue pairs of one word. Returns the cost in bells. */
-static unsigned wake_word(struct client *c, unsigned word, uint64_t bits)
+/* The entries that it holds now count as posted before the record, and no later ones: the client
+ * may post as fast as the daemon takes them. */
+static void mark_posted(struct qp *qp)
 {
-	unsigned n = 0;
+	struct wr_queues *q = &qp->wq;
 
-	for (; bits; bits &= bits - 1, n++) {
-		struct qp *qp =
-			idtab_at(&c->handles.qps, word * 64 + (unsigned)__builtin_ctzll(bits));
+	if (q->mark.record == qp->client->bells.record)
+		return;
+	q->mark.record = qp->client->bells.record;
+	q->mark.sends = q->sq.mine + queue_waiting(&q->sq);
+	q->mark.recvs = q->srq ? 0 : q->rq.mine + queue_waiting(&q->rq);
+}
 
-		if (qp)
-			n += qp_wake(qp) / QP_FLUSHED;
-	}
+/* Entries were taken, and others before the mark are left. */
+static bool goes_on(const struct ring *r, uint32_t before, uint32_t mark)
+{
+	return r->mine != before && (int32_t)(mark - r->mine) > 0;
+}
+
+/* As qp_wake(). The record waits for the word as long as that takes entries posted before it: a
+ * queue that gives none now, as one without room for completions, does not hold it. */
+static unsigned wake_before(struct qp *qp, uint64_t word)
+{
+	struct wr_queues *q = &qp->wq;
+	const uint32_t sends = q->sq.mine, recvs = q->rq.mine;
+	unsigned n;
+
+	mark_posted(qp);
+	n = qp_wake(qp);
+	if (goes_on(&q->sq, sends, q->mark.sends) || goes_on(&q->rq, recvs, q->mark.recvs))
+		qp->client->bells.before |= word;
 	return n;
 }
 
-/* Takes the bells of the first of these words of the client, which rang. Returns the cost. */
+/* Takes the bells of the first of these words of the client: wakes its queue pairs. Returns the
+ * cost in bells. */
 static unsigned take_word(struct client *c, uint64_t words)
 {
-	unsigned w = (unsigned)__builtin_ctzll(words);
+	const unsigned w = (unsigned)__builtin_ctzll(words);
+	const uint64_t word = UINT64_C(1) << w;
+	const bool before = c->bells.before & word;
+	uint64_t bits = bell_take_word(c->bells.page, w);
+	unsigned n = 0;
 
-	c->bells.rung_words &= ~(UINT64_C(1) << w);
+	c->bells.rung_words &= ~word;
+	c->bells.before &= ~word;
 	notice_look_again(c);
-	return wake_word(c, w, bell_take_word(c->bells.page, w));
+	for (; bits; bits &= bits - 1, n++) {
+		struct qp *qp = idtab_at(&c->handles.qps, w * 64 + (unsigned)__builtin_ctzll(bits));
+
+		if (qp)
+			n += (before ? wake_before(qp, word) : qp_wake(qp)) / QP_FLUSHED;
+	}
+	return n;
 }
 
 static void read_page(struct client *c)
@@ -50,18 +82,25 @@ static void note_rung(struct client *c)
 }
 
 /* Only bells that rang before the record was seen count: the client may go on to ring. */
+static void note_record(struct client *c)
+{
+	if (c->bells.record_waits)
+		return;
+	read_page(c);
+	c->bells.before = c->bells.rung_words;
+	c->bells.record++;
+	c->bells.record_waits = true;
+}
+
+/* The turns of bells may have taken some meanwhile. */
 bool bells_take_before(struct client *c)
 {
 	unsigned n = 0;
 
 	if (!c->bells.page)
 		return true; /* it did not say hello */
-	if (!c->bells.before) {
-		read_page(c);
-		c->bells.before = c->bells.rung_words;
-	}
-	/* The turns of bells may have taken some meanwhile. */
-	while (n < BEFORE && (c->bells.before &= c->bells.rung_words))
+	note_record(c);
+	while (n < BEFORE && c->bells.before)
 		n += take_word(c, c->bells.before);
 	if (n > 0)
 		note_rung(c);
@@ -69,7 +108,7 @@ bool bells_take_before(struct client *c)
 		drr_add(&c->bells.turn);
 	else
 		drr_del(&c->bells.turn);
-	c->bells.before &= c->bells.rung_words;
+	c->bells.record_waits = c->bells.before != 0;
 	return !c->bells.before;
 }
 

@@ -17,8 +17,9 @@ struct worker;
  * and so do the clients of each. True if there was any. */
 bool bells_take(struct worker *w);
 
-/* A record of this client waits: wakes the queue pairs that it rang for before, within a budget.
- * True if that was all of them, else the record has to wait for another call. */
+/* A record of this client waits: wakes the queue pairs that it rang for before, within a budget,
+ * until they have sent or flushed the entries that they held then, or can do no more of that now.
+ * True if it is done, else the record has to wait for another call. */
 bool bells_take_before(struct client *c);
 
 /* The worker is about to block: from now on all clients ring their doorbells. False if a bell was

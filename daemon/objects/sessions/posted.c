@@ -11,11 +11,10 @@ enum {
 	ROUNDS = 128,    /* the same, including rounds that send no segment */
 };
 
+/* Datagrams have no session, and were sent with the bells. */
 static bool may_begin(const struct qp *qp)
 {
-	const enum qp_state state = qp_state(qp);
-
-	return (state == QP_RTS || state == QP_CLOSING) && queue_waiting(&qp->wq.sq) > 0;
+	return (qp->state == QP_RTS || qp->state == QP_CLOSING) && queue_waiting(&qp->wq.sq) > 0;
 }
 
 /* Wakes the queue pairs that have entries and forgets the others. Returns how many entries. */

@@ -16,6 +16,12 @@ struct cq;
 struct qp;
 struct srq;
 
+/* Entries that were posted before a record, which waits for them: bells.c. */
+struct wr_mark {
+	uint32_t record;       /* client_bells.record */
+	uint32_t sends, recvs; /* indices of the next ones in sq and rq */
+};
+
 /* The queues of a queue pair. */
 struct wr_queues {
 	uint32_t done_send, done_recv; /* entries completed so far; not of a shared queue */
@@ -28,6 +34,7 @@ struct wr_queues {
 	struct srq *srq;    /* that has its receives, or NULL */
 	uint64_t srq_taken; /* receives taken from the srq so far */
 	bool srq_waits;     /* messages wait for a receive of it */
+	struct wr_mark mark;
 };
 
 /* The user pointer of these is the struct qp. */
