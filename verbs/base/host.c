@@ -110,7 +110,7 @@ static void use_connection(struct host *h, const struct opened *o)
 	h->gid = o->gids.gid[0];
 	h->generation = fork_generation();
 	h->has_thread = false;
-	h->port_down = false;
+	h->gone = h->port_down = false;
 	h->ports = NULL;
 	h->datagrams = NULL;
 	h->timers = NULL;
@@ -330,10 +330,11 @@ static const void *object_of(const struct ddp_async_event *ev)
 	return ev->cq ? (const void *)ev->cq : (const void *)ev->srq;
 }
 
-static void note_port(struct host *h, enum ddp_async_type type)
+static void note_device(struct host *h, enum ddp_async_type type)
 {
 	if (type == DDP_ASYNC_PORT_DOWN || type == DDP_ASYNC_PORT_UP)
 		h->port_down = type == DDP_ASYNC_PORT_DOWN;
+	h->gone = h->gone || type == DDP_ASYNC_DEVICE_GONE;
 }
 
 /* The caller holds event_lock. */
@@ -342,7 +343,7 @@ static void hand_out_async(struct host *h)
 	struct ddp_async_event ev;
 
 	while (ddp_get_async_event(h->ddp, &ev, 0) == 0) {
-		note_port(h, ev.type);
+		note_device(h, ev.type);
 		for (struct host_watch *w = h->watches; w; w = w->next)
 			if (is_for(w, object_of(&ev)))
 				w->event(w, ev.type);
@@ -489,12 +490,12 @@ struct ddp_ctx *host_ddp(struct host *h)
 
 /* ---- the next daemon ---- */
 
-/* As its socket says: a daemon that runs may be slow to answer. */
+/* Its socket says so, or the bell of its events, which may be closed before. */
 static bool has_ended(struct host *h)
 {
 	struct pollfd p = {.fd = ddp_fd(h->ddp)};
 
-	return h->generation == fork_generation() && poll(&p, 1, 0) > 0;
+	return h->generation == fork_generation() && (h->gone || poll(&p, 1, 0) > 0);
 }
 
 /* The objects of a parent are not in the way of its child. The caller holds event_lock. */
@@ -540,8 +541,8 @@ static void take_next(struct host *h, const struct opened *next)
 	had_thread = h->has_thread;
 	h->connection++;
 	use_connection(h, next);
-	if (had_thread)
-		start_once(h);
+	if (had_thread && start_once(h))
+		error_once("ibv_open_device", "no thread waits for the events of the next daemon");
 	pthread_mutex_unlock(&lock);
 	retire(h, ended);
 }
@@ -557,7 +558,7 @@ static int state_now(struct host *h)
 }
 
 /* No lock is held while the daemon answers: it may take long, and others are not to wait for it.
- * Meanwhile another thread may have connected. */
+ * Only ports that ids had are opened later. Meanwhile another thread may have connected. */
 int host_revive(struct host *h)
 {
 	struct opened next;
@@ -568,6 +569,7 @@ int host_revive(struct host *h)
 	r = open_connection(h->socket, &next);
 	if (r)
 		return -r;
+	ddp_async_fd(next.ddp); /* asks for it: the thread waits for it */
 	pthread_mutex_lock(&h->event_lock);
 	r = state_of(h);
 	if (r == EPIPE)

@@ -50,6 +50,7 @@ struct host {
 	bool has_thread;            /* one was started for this connection */
 	int async_fd;               /* negative: the daemon is too old */
 	bool port_down;             /* as its last event said; guarded by event_lock */
+	bool gone;                  /* the end was an event; guarded by event_lock */
 	struct host_watch *watches; /* guarded by event_lock */
 	int timer_fd;               /* negative: no thread waits for it */
 	struct host_timer *timers;  /* the next first; guarded by event_lock: see host_timer.h */

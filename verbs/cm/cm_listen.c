@@ -149,16 +149,27 @@ static int add_host(struct cm_id *id, struct host *h)
 	return r;
 }
 
+/* Local. Another thread may be about to listen again. */
+static int query_also(const struct cm_also *a)
+{
+	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
+	int r;
+
+	pthread_mutex_lock(&a->host->event_lock);
+	r = a->ddp ? ddp_query_id(a->ddp, &attr) : -EADDRINUSE;
+	pthread_mutex_unlock(&a->host->event_lock);
+	return r;
+}
+
 /* A bound id has its listeners: another one would lose the requests that wait for them. They are of
  * no use in a child of fork(), or if the daemon has ended. */
 static int listen_bound(const struct cm_id *id)
 {
-	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
 	struct ddp_caps caps = DDP_INIT(ddp_caps);
 	int r = ddp_query(host_ddp(id->host), &caps);
 
 	for (const struct cm_also *a = id->also; r == 0 && a; a = a->next)
-		r = a->ddp ? ddp_query_id(a->ddp, &attr) : -EADDRINUSE;
+		r = query_also(a);
 	return r == 0 && id->listening ? -EINVAL : r;
 }
 

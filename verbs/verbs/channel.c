@@ -169,13 +169,15 @@ static int timeout_of(const struct ibv_comp_channel *channel)
 }
 
 /* The daemon has ended. The descriptors of all CQs would stay readable, and a program that polls
- * those of channels alone would call again and again. Threads that wait already get here, too. */
-static int end_channel(struct channel *ch)
+ * those of channels alone would call again and again. Threads that wait already get here, too.
+ * After more removals the CQs may be those of the next daemon. */
+static int end_channel(struct channel *ch, unsigned removals)
 {
 	pthread_mutex_lock(&ch->lock);
-	if (!ch->gone)
+	if (!ch->gone && ch->removals == removals) {
 		fork_replace(ch->ibv.fd, epoll_create1(EPOLL_CLOEXEC));
-	ch->gone = true;
+		ch->gone = true;
+	}
 	pthread_mutex_unlock(&ch->lock);
 	errno = EIO;
 	return -1;
@@ -290,7 +292,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 	}
 	for (;;) {
 		if (is_gone(ch, &removals))
-			return end_channel(ch);
+			return end_channel(ch, removals);
 		if (await_cq(channel, &ev) < 0)
 			return -1;
 		c = ev.data.ptr;
@@ -299,7 +301,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 			break;
 		if (r != -EAGAIN) {
 			error_of_call("ibv_get_cq_event", r);
-			return end_channel(ch);
+			return end_channel(ch, removals);
 		}
 	}
 	*cq = &c->ibv;
