@@ -3,7 +3,8 @@
  * A program for the events of libibverbs and librdmacm at two devices. Promise: the descriptor of a
  * channel is readable if and only if a call finds an event there, also when events are deleted with
  * their object or move to another channel. An object is destroyed when the program has acknowledged
- * each event that it got of it. A signal ends a wait for an event if its handler says so.
+ * each event that it got of it. A signal ends a wait for an event if its handler says so, but a
+ * stop of the process does not.
  *
  *   verbs_events ADDRESS-OF-FIRST-DEVICE ADDRESS-OF-SECOND      exit status 0 if it held
  */
@@ -13,6 +14,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/system/verbs_cm_rig.h"
@@ -29,6 +31,11 @@ static bool is_readable(int fd)
 static bool becomes_readable(void *arg)
 {
 	return is_readable(*(int *)arg);
+}
+
+static bool becomes_silent(void *arg)
+{
+	return !is_readable(*(int *)arg);
 }
 
 static void has_none(struct rdma_event_channel *ch)
@@ -318,7 +325,7 @@ static void held_cq(void)
 	}
 	flush_one(cq);
 	thread = waits(destroy_cq, cq);
-	VERB(!is_readable(ch->fd));
+	VERB(rig_eventually(becomes_silent, &ch->fd));
 	ibv_ack_cq_events(cq, 1);
 	VERB(!rig_joined(thread, STILL_MS));
 	VERB(ibv_req_notify_cq(cq, 0) == 0 && ibv_poll_cq(cq, 1, &wc) == 0);
@@ -376,19 +383,26 @@ static void *wait_for_signal(void *arg)
 	return NULL;
 }
 
-static bool sleeps(void *arg)
+/* Of a thread; 0: it has not begun. */
+static char state_of(pid_t process, int tid)
 {
-	const struct waiter *w = arg;
 	char path[64], state = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", w->tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", process, tid);
 	f = fopen(path, "r");
 	if (!f)
-		return false;
+		return 0;
 	VERB(fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
 	fclose(f);
-	return state == 'S';
+	return state;
+}
+
+static bool sleeps(void *arg)
+{
+	const struct waiter *w = arg;
+
+	return state_of(getpid(), w->tid) == 'S';
 }
 
 static bool has_ended(void *thread)
@@ -442,6 +456,59 @@ static void signaled_wait(void)
 	end_waits(ch);
 	VERB(ibv_destroy_cq(cq) == 0);
 	VERB(ibv_destroy_comp_channel(ch) == 0);
+}
+
+static void *wait_and_say(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->tid = gettid();
+	return wait_for_event(w->ch);
+}
+
+static bool is_stopped(void *process)
+{
+	const pid_t pid = *(pid_t *)process;
+
+	return state_of(pid, pid) == 'T';
+}
+
+static void be_stopped(void)
+{
+	pid_t parent = getpid(), child = fork();
+
+	VERB(child >= 0);
+	if (child == 0) {
+		VERB(rig_eventually(is_stopped, &parent));
+		kill(parent, SIGCONT);
+		_exit(0);
+	}
+	kill(parent, SIGSTOP);
+	VERB(waitpid(child, NULL, 0) == child);
+}
+
+/* No handler runs, though there is one that would end the wait. */
+static void stopped_wait(void)
+{
+	const struct sigaction ends = {.sa_handler = count};
+	struct waiter w = {0};
+	struct ibv_cq *cq;
+	pthread_t thread;
+	void *got;
+
+	VERB(w.ch = ibv_create_comp_channel(a.ctx));
+	VERB(cq = ibv_create_cq(a.ctx, 8, NULL, w.ch, 0));
+	handle(&ends);
+	VERB(pthread_create(&thread, NULL, wait_and_say, &w) == 0);
+	VERB(rig_eventually(sleeps, &w));
+	be_stopped();
+	VERB(!rig_joined(thread, STILL_MS));
+	flush_armed(cq);
+	VERB(pthread_join(thread, &got) == 0 && got == cq);
+	ibv_ack_cq_events(cq, 1);
+	signal(SIGUSR1, SIG_DFL);
+	VERB(ibv_destroy_cq(cq) == 0);
+	VERB(ibv_destroy_comp_channel(w.ch) == 0);
 }
 
 /* ---- windows ---- */
@@ -534,7 +601,7 @@ static void held_binder(void)
 	VERB(is_readable(b.ch->fd));
 	close_binder(&b);
 	thread = waits(destroy_cq, b.cq);
-	VERB(!is_readable(b.ch->fd));
+	VERB(rig_eventually(becomes_silent, &b.ch->fd));
 	ibv_ack_cq_events(b.cq, 1);
 	VERB(pthread_join(thread, NULL) == 0);
 	VERB(ibv_destroy_comp_channel(b.ch) == 0);
@@ -553,6 +620,7 @@ static const struct {
 	{"a shared receive queue is held by its event", held_srq},
 	{"a completion queue is held by its events", held_cq},
 	{"a signal ends a wait if its handler says so", signaled_wait},
+	{"a stop of the process ends no wait", stopped_wait},
 	{"a window that a call binds makes an event", bound_window},
 	{"and that event holds the queue", held_binder},
 };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -163,9 +164,9 @@ void channel_wait_acked(struct cq *cq)
 	pthread_mutex_unlock(&c->mutex);
 }
 
-static int timeout_of(const struct ibv_comp_channel *channel)
+static bool may_wait(const struct ibv_comp_channel *channel)
 {
-	return fcntl(channel->fd, F_GETFL) & O_NONBLOCK ? 0 : -1;
+	return !(fcntl(channel->fd, F_GETFL) & O_NONBLOCK);
 }
 
 /* The daemon has ended. The descriptors of all CQs would stay readable, and a program that polls
@@ -223,8 +224,7 @@ static int take_event(struct channel *ch, struct cq *c, unsigned removals)
 }
 
 /* A program may have a handler that ends read(), which reads the channels of hardware: one without
- * SA_RESTART. Other handlers end epoll_wait() as well, and a stop of the process does. This takes
- * longer than a small message. */
+ * SA_RESTART. Other handlers end ppoll() as well. This takes longer than a small message. */
 static bool has_interrupting_handler(void)
 {
 	struct sigaction sa;
@@ -237,45 +237,48 @@ static bool has_interrupting_handler(void)
 }
 
 /* With this mask of signals. A handler may be gone after its signal, by SA_RESETHAND or because it
- * sets SIG_DFL: the wait begins with a look for it. */
-static int wait_long(const struct ibv_comp_channel *channel, struct epoll_event *ev,
-		     const sigset_t *mask)
+ * sets SIG_DFL: the wait begins with a look for it. A stop of the process ends epoll_wait(), but
+ * not ppoll(). */
+static int wait_long(int fd, const sigset_t *mask)
 {
+	struct pollfd p = {.fd = fd, .events = POLLIN};
 	bool ends;
 	int n;
 
 	do {
 		ends = has_interrupting_handler();
-		n = epoll_pwait(channel->fd, ev, 1, timeout_of(channel), mask);
+		n = ppoll(&p, 1, NULL, mask);
 	} while (n < 0 && errno == EINTR && !ends && !has_interrupting_handler());
 	return n;
 }
 
-/* Signals are held back while the wait is short, until handlers are known. */
-static int wait_for_cq(const struct ibv_comp_channel *channel, struct epoll_event *ev)
+/* Signals are held back while the wait is short, until handlers are known. 0: another thread may
+ * have the event. */
+static int wait_for_cq(int fd, struct epoll_event *ev)
 {
 	sigset_t all, mask;
 	int n;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
-	n = epoll_wait(channel->fd, ev, 1, SHORT_MS);
+	n = epoll_wait(fd, ev, 1, SHORT_MS);
 	if (n <= 0)
-		n = wait_long(channel, ev, &mask);
+		n = wait_long(fd, &mask) < 0 ? -1 : epoll_wait(fd, ev, 1, 0);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	return n;
 }
 
-/* The next CQ with an event. */
+/* The next CQ with an event: 1. 0: another thread may have it, or the channel has ended. */
 static int await_cq(const struct ibv_comp_channel *channel, struct epoll_event *ev)
 {
-	int n = epoll_wait(channel->fd, ev, 1, 0);
+	const int n = epoll_wait(channel->fd, ev, 1, 0);
 
-	if (n == 0 && timeout_of(channel))
-		n = wait_for_cq(channel, ev);
-	if (n == 0)
-		errno = EAGAIN;
-	return n > 0 ? 0 : -1;
+	if (n != 0)
+		return n;
+	if (may_wait(channel))
+		return wait_for_cq(channel->fd, ev);
+	errno = EAGAIN;
+	return -1;
 }
 
 int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
@@ -284,7 +287,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 	struct epoll_event ev;
 	struct cq *c;
 	unsigned removals;
-	int r;
+	int n, r;
 
 	if (ch->generation != fork_generation()) {
 		error_unsupported("ibv_get_cq_event", ERROR_PARENTS_OBJECT, ECHILD);
@@ -293,8 +296,11 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 	for (;;) {
 		if (is_gone(ch, &removals))
 			return end_channel(ch, removals);
-		if (await_cq(channel, &ev) < 0)
+		n = await_cq(channel, &ev);
+		if (n < 0)
 			return -1;
+		if (n == 0)
+			continue;
 		c = ev.data.ptr;
 		r = take_event(ch, c, removals);
 		if (r == 0)
