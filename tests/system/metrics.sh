@@ -31,10 +31,12 @@ server pong b "$ddping" -s --socket "$(socket_of b)"
 background ping "$ddping" --socket "$(socket_of a)" -i 0.05 -c 100000 "$b"
 eventually 10 grep -q 'bytes from' "$tmp/ping.log" || fail 'no session'
 
-background tcp "$ddpmetrics" --listen 127.0.0.1:0 --socket "$(socket_of a)" --timeout 0.5
-background unix "$ddpmetrics" --listen "$tmp/http.sock" --socket "$(socket_of a)"
-for name in tcp unix; do eventually 10 grep -q 'listening on' "$tmp/$name.log" || fail "$name does not listen"; done
-port=$(sed -n 's/.*listening on 127\.0\.0\.1://p' "$tmp/tcp.log")
+background tcp "$ddpmetrics" --listen 127.0.0.1:0 --socket "$(socket_of a)" --timeout 60
+background unix "$ddpmetrics" --listen "$tmp/http.sock" --socket "$(socket_of a)" --timeout 60
+background short "$ddpmetrics" --listen 127.0.0.1:0 --socket "$(socket_of a)" --timeout 0.5
+for name in tcp unix short; do eventually 10 grep -q 'listening on' "$tmp/$name.log" || fail "$name does not listen"; done
+port_of() { sed -n 's/.*listening on 127\.0\.0\.1://p' "$tmp/$1.log"; }
+port=$(port_of tcp)
 refused "$tmp/http.sock" 'another program listens'
 
 for where in "$port" "$tmp/http.sock"; do check format "$where" >"$tmp/format" || fail "format at $where"; done
@@ -58,7 +60,7 @@ ctl a turn >"$tmp/turn.log" || fail 'ddpctl turn'
 
 # A daemon that is silent, one that was killed, and a new one.
 kill -STOP "$(pid_of a)"
-check down "$port" 'no reply within' >"$tmp/check.log" 2>&1 || fail 'a silent daemon'
+check down "$(port_of short)" 'no reply within' >"$tmp/check.log" 2>&1 || fail 'a silent daemon'
 kill -CONT "$(pid_of a)"
 check up "$port" >"$tmp/check.log" 2>&1 || fail 'the daemon goes on'
 stop a KILL 2>/dev/null
@@ -69,6 +71,7 @@ grep -q 'the daemon answers again' "$tmp/tcp.log" || fail 'the log does not say 
 
 stop tcp || fail "ddpmetrics: exit status $?"
 stop unix || fail "ddpmetrics: exit status $?"
+stop short || fail "ddpmetrics: exit status $?"
 [ ! -e "$tmp/http.sock" ] || fail 'the socket stays'
 stop pong
 stop a || fail "daemon a: exit status $?"

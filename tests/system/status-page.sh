@@ -17,7 +17,7 @@ background ping "$ddping" --socket "$(socket_of a)" -i 0.05 -c 100000 "$b"
 eventually 10 grep -q 'bytes from' "$tmp/ping.log" || fail 'no session'
 "$ddping" --socket "$(socket_of a)" -c 1 -p 777 "$b" >"$tmp/no.log" 2>&1 && fail 'a session with nobody'
 
-background tcp "$ddpmetrics" --listen 127.0.0.1:0 --socket "$(socket_of a)" --timeout 0.5
+background tcp "$ddpmetrics" --listen 127.0.0.1:0 --socket "$(socket_of a)" --timeout 60
 background unix "$ddpmetrics" --listen "$tmp/http.sock" --socket "$(socket_of a)"
 for name in tcp unix; do eventually 10 grep -q 'listening on' "$tmp/$name.log" || fail "$name does not listen"; done
 port=$(sed -n 's/.*listening on 127\.0\.0\.1://p' "$tmp/tcp.log")

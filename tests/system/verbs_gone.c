@@ -37,16 +37,26 @@ static bool cannot_poll(void *arg)
 }
 
 /* Two queues: each would keep the descriptor readable. */
-static void *wait_for_completion(void *arg)
-{
-	struct ibv_comp_channel *ch = arg;
-	struct ibv_cq *cq[2], *got;
-	void *context;
+static struct ibv_cq *cq[2];
 
+static struct ibv_comp_channel *armed_channel(void)
+{
+	struct ibv_comp_channel *ch = ibv_create_comp_channel(s.ctx);
+
+	VERB(ch);
 	for (int i = 0; i < 2; i++) {
 		VERB(cq[i] = ibv_create_cq(s.ctx, 8, NULL, ch, 0));
 		VERB(ibv_req_notify_cq(cq[i], 0) == 0);
 	}
+	return ch;
+}
+
+static void *wait_for_completion(void *arg)
+{
+	struct ibv_comp_channel *ch = arg;
+	struct ibv_cq *got;
+	void *context;
+
 	for (int i = 0; i < 3; i++)
 		VERB(ibv_get_cq_event(ch, &got, &context) == -1 && errno == EIO);
 	VERB(!readable(ch->fd));
@@ -133,7 +143,7 @@ int main(int argc, char **argv)
 	child = begin_child();
 	VERB(channel = rdma_create_event_channel());
 	id = listener(channel);
-	VERB(completions = ibv_create_comp_channel(s.ctx));
+	completions = armed_channel();
 	VERB(pthread_create(&thread[0], NULL, wait_for_completion, completions) == 0);
 	VERB(pthread_create(&thread[1], NULL, wait_for_request, listener(NULL)) == 0);
 	printf("waiting\n");
