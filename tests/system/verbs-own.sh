@@ -60,8 +60,9 @@ if "${names[@]}" >"$tmp/names" 2>/dev/null; then
 	echo 'names of values are those of libibverbs'
 fi
 
-# Programs that end at any point; the children of some live on, and hold nothing in the daemons either.
-background ends "${on_both[@]/200/1500}" "$bin/tests/system/verbs_ends" "$a"
+# Programs that end at any point. The children of some live on for two minutes and keep the connections of their parents open;
+# when these have ended, too, the daemons hold nothing of them.
+background ends "${on_both[@]/#200/1500}" "$bin/tests/system/verbs_ends" "$a"
 eventually 100 grep -q '^ended' "$tmp/ends.log" || fail 'verbs_ends does not end'
 eventually 20 clean || fail 'programs that ended leave something in a daemon'
 cat "$tmp/ends.log"
