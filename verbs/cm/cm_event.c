@@ -16,7 +16,8 @@
 
 enum { MAX_PRIVATE = 255 }; /* the length has 8 bits */
 enum { TIMEWAIT_MS = 1000 };
-enum { SPARE = 4 }; /* of an id: request, established, ended, TIMEWAIT_EXIT */
+enum { SMALL_BACKLOG = 16 }; /* one client may need all of it */
+enum { SPARE = 4 };          /* of an id: request, established, ended, TIMEWAIT_EXIT */
 
 struct cm_event {
 	struct rdma_cm_event ibv; /* first */
@@ -220,7 +221,7 @@ bool cm_event_has_room(const struct cm_id *listener, const struct sockaddr_stora
 		same += addr_same(&cm_of(e->ibv.id)->dst, peer);
 	}
 	pthread_mutex_unlock(&lock);
-	last = most / 4;
+	last = most < SMALL_BACKLOG ? 0 : most / 4;
 	return most == 0 || n < most - last || (n < most && same < last);
 }
 

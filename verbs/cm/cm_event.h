@@ -37,8 +37,8 @@ void cm_event_ended(struct cm_id *id, const void *private_data, size_t len);
 void cm_event_limit(struct cm_id *listener, int backlog);
 
 /* False: one more request of the listener would be too many, in all or from this address: the last
- * quarter of the limit is for addresses that have less than a quarter. So the ranks of one host may
- * ask at once, and still leave room for others. */
+ * quarter of a limit from 16 on is for addresses that have less than a quarter. So the ranks of one
+ * host may ask at once, and still leave room for others. */
 bool cm_event_has_room(const struct cm_id *listener, const struct sockaddr_storage *peer);
 
 /* Call it before an id is destroyed, when it has no id of libddpclient any more: deletes its queued
